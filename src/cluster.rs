@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures::FutureExt;
-use oxshmem_base::{Deal, Error, Result, settings::Settings};
+use oxshmem_base::{Distribution, Error, Result, settings::Settings};
 use oxshmem_job::{Bootstrap, Local};
 use oxshmem_net::{Link, Wires};
 use oxshmem_progress::failure::Failure;
@@ -52,10 +52,10 @@ pub struct ClusterOptions {
     pub settings: Settings,
     /// Threads that run the PEs: as many as there are processors, but no more than PEs, if 0.
     pub threads: usize,
-    /// How the PEs are dealt to simulated hosts. PEs of different hosts have no memory in common.
-    /// By default as the settings say, or as `SHMEM_FAKE_HOSTS` does in the environment; if neither
-    /// says anything, all PEs are on one host.
-    pub placement: Deal,
+    /// How the PEs are distributed over simulated hosts. PEs of different hosts have no memory in
+    /// common. By default as the settings say, or as `SHMEM_FAKE_HOSTS` does in the environment; if
+    /// neither says anything, all PEs are on one host.
+    pub placement: Distribution,
     /// What it takes to reach a PE of another host: by default, nothing. In [virtual
     /// time](Link::virtual_time) all PEs run on the thread that calls
     /// [`run_with`](LocalCluster::run_with), whatever [`threads`](Self::threads) says.
@@ -67,15 +67,15 @@ impl ClusterOptions {
     /// possible. For other placements set [`placement`](Self::placement).
     ///
     /// ```
-    /// use oxshmem::{ClusterOptions, Deal};
+    /// use oxshmem::{ClusterOptions, Distribution};
     ///
     /// let two = ClusterOptions::default().hosts(2);
-    /// assert_eq!(two.placement, Deal::even(2));
-    /// let uneven = ClusterOptions { placement: Deal::each([3, 1]), ..two };
+    /// assert_eq!(two.placement, Distribution::even(2));
+    /// let uneven = ClusterOptions { placement: Distribution::each([3, 1]), ..two };
     /// assert_eq!(uneven.placement.to_string(), "3+1");
     /// ```
     pub fn hosts(self, k: usize) -> Self {
-        Self { placement: Deal::even(k), ..self }
+        Self { placement: Distribution::even(k), ..self }
     }
 
     /// Says what it takes to reach a PE of another host. With [virtual time](Link::virtual_time)
@@ -244,10 +244,10 @@ impl LocalCluster {
     /// [`run_with`](Self::run_with) has the clock of.
     ///
     /// ```
-    /// use oxshmem::{ClusterOptions, Deal, Error, prelude::*};
+    /// use oxshmem::{ClusterOptions, Distribution, Error, prelude::*};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let options = ClusterOptions { placement: Deal::each([2, 1]), ..ClusterOptions::default() };
+    /// let options = ClusterOptions { placement: Distribution::each([2, 1]), ..ClusterOptions::default() };
     /// let outcome = LocalCluster::start_with(4, options).await;
     /// assert!(matches!(outcome, Err(Error::Unsupported { .. }))); // it places three
     /// # });
@@ -268,9 +268,9 @@ impl LocalCluster {
             });
         }
         let ClusterOptions { mut settings, placement, link, .. } = options;
-        let placement = if !placement.is_unsaid() {
+        let placement = if !placement.is_unset() {
             placement
-        } else if !settings.fake_hosts.is_unsaid() {
+        } else if !settings.fake_hosts.is_unset() {
             settings.fake_hosts.clone().up_to(n)
         } else {
             Settings::fake_hosts_for(n, |name| std::env::var_os(name))?

@@ -66,7 +66,7 @@ pub use init::{init, init_single, init_with};
 #[cfg(feature = "metrics")]
 pub use metrics::Metrics;
 pub use oxshmem_base::{
-    Deal, Error, Result,
+    Distribution, Error, Result,
     settings::{self, SpaceKind},
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR},
 };

@@ -7,7 +7,7 @@ mod hosts;
 
 use common::time_limit;
 use hosts::on_hosts;
-use oxshmem::{Deal, Result, prelude::*, settings::Settings};
+use oxshmem::{Distribution, Result, prelude::*, settings::Settings};
 
 /// The most messages that one call of `body` takes on this PE.
 async fn most<F: Future<Output = Result<()>>>(team: &Team, body: impl Fn(usize) -> F) -> Result<u64> {
@@ -24,7 +24,7 @@ fn log(n: usize) -> u64 {
     u64::from(n.next_power_of_two().ilog2())
 }
 
-fn counts(n: usize, hosts: usize, placement: Deal) {
+fn counts(n: usize, hosts: usize, placement: Distribution) {
     let mut settings = Settings::default();
     settings.symmetric_size = 1 << 20;
     let what = placement.to_string();
@@ -67,7 +67,7 @@ fn counts(n: usize, hosts: usize, placement: Deal) {
 fn messages_grow_with_the_logarithm() {
     let _limit = time_limit(120);
     for (n, hosts) in [(64, 8), (61, 7), (256, 16), (250, 16), (64, 64)] {
-        counts(n, hosts, Deal::even(hosts));
+        counts(n, hosts, Distribution::even(hosts));
     }
-    counts(64, 8, Deal::even(8).cyclic());
+    counts(64, 8, Distribution::even(8).cyclic());
 }

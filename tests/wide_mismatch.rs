@@ -13,7 +13,7 @@ use common::{settings, soon, time_limit};
 use hosts::{jittered, on_hosts, placed};
 use mismatch::differ;
 use model::forced;
-use oxshmem::{Deal, Error, Result};
+use oxshmem::{Distribution, Error, Result};
 
 /// Settings of another kind, and how the PEs are dealt.
 const CASES: [(&str, &str); 8] = [
@@ -85,7 +85,7 @@ fn hosts_that_differ_as_a_whole_are_told() {
 #[test]
 fn many_pes_are_told_soon() {
     let _limit = time_limit(60);
-    let done: Result<Vec<()>> = on_hosts(100, Deal::even(9), settings(), |world| async move {
+    let done: Result<Vec<()>> = on_hosts(100, Distribution::even(9), settings(), |world| async move {
         let team = world.team().split_strided(0, 1, 100).await?.expect("all are in it");
         let words = world.alloc_zeroed::<u64>(8).await?;
         let (to, from) = (words.slice(..4), words.slice(4..));

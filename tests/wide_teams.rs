@@ -7,7 +7,7 @@ mod hosts;
 
 use common::{refused, settings, soon, time_limit};
 use hosts::{PLACEMENTS, host_of, jittered, on_hosts, placed};
-use oxshmem::{Deal, Error, Result, prelude::*};
+use oxshmem::{Distribution, Error, Result, prelude::*};
 use oxshmem_teams::ActiveSet;
 
 /// Compares a team with the list of its PEs.
@@ -255,9 +255,12 @@ fn destroy_completes_what_is_on_its_way_to_other_hosts() {
 #[test]
 fn many_pes_on_many_hosts_do_all_of_it() {
     let _limit = time_limit(120);
-    for (n, placement) in
-        [(64, Deal::even(8)), (256, Deal::even(16)), (64, Deal::even(64)), (60, Deal::even(7).cyclic())]
-    {
+    for (n, placement) in [
+        (64, Distribution::even(8)),
+        (256, Distribution::even(16)),
+        (64, Distribution::even(64)),
+        (60, Distribution::even(7).cyclic()),
+    ] {
         let what = placement.to_string();
         let done = on_hosts(n, placement, settings(), move |world| async move {
             let (row, column) = world.team().split_2d(n.isqrt()).await?;

@@ -1,6 +1,6 @@
 //! The factorisation as a graph of futures, and in steps with barriers between them.
 //!
-//! The tiles of the lower triangle are dealt to a grid of PEs, in turn along both of its
+//! The tiles of the lower triangle are distributed over a grid of PEs, in turn along both of its
 //! dimensions. For tile (i, j) of the factor its PE needs the tiles (i, k) and (j, k) with k < j,
 //! then (j, j). As soon as a tile is computed it is put, with a signal, to the PEs that need it.
 //! Each of them has room for all tiles, and a signal for each: the number of the latest run in

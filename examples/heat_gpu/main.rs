@@ -1,4 +1,4 @@
-//! Heat that spreads over a plate whose rows lie in device memory, dealt to the PEs.
+//! Heat that spreads over a plate whose rows lie in device memory, distributed over the PEs.
 //!
 //! A step needs a row of each neighbour. On a CUDA device a kernel computes, and a PE's first and
 //! last row go straight into the neighbours' devices, in the order of a stream, while the interior

@@ -3,7 +3,7 @@
 
 use std::{future::Future, time::Duration};
 
-use oxshmem::{ClusterOptions, Deal, LocalCluster, Result, World, settings::Settings};
+use oxshmem::{ClusterOptions, Distribution, LocalCluster, Result, World, settings::Settings};
 
 use crate::common::doing;
 
@@ -12,7 +12,7 @@ pub(crate) const PLACEMENTS: [&str; 8] =
     ["2+2", "1+3", "3+1+2", "1+1+1", "2+2+2:cyclic", "3+2:cyclic", "1+4+1+2", "2+2+2+1:cyclic"];
 
 /// PEs of a placement, and how they are dealt.
-pub(crate) fn placement(text: &str) -> (usize, Deal) {
+pub(crate) fn placement(text: &str) -> (usize, Distribution) {
     let sizes = text.trim_end_matches(":cyclic").split('+');
     let n = sizes.map(|size| size.parse::<usize>().expect("it is a number")).sum();
     (n, text.parse().unwrap_or_else(|e| panic!("{text}: {e}")))
@@ -38,7 +38,7 @@ where
 /// The same with so many PEs.
 pub(crate) fn on_hosts<R, F>(
     n: usize,
-    placement: Deal,
+    placement: Distribution,
     settings: Settings,
     body: impl Fn(World) -> F,
 ) -> Result<Vec<R>>

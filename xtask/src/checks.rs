@@ -187,13 +187,13 @@ pub(crate) fn hosts(all: bool) -> Outcome {
     }
     programs::build()?;
     let programs = target_dir()?.join("debug");
-    let test = |tests: &[&str], deal: &str, link: &str| {
+    let test = |tests: &[&str], distribution: &str, link: &str| {
         // Of the workspace, so that nothing is built that the other tests were not built with.
         Job::cargo("test --workspace --no-fail-fast --quiet")
             .args(tests.iter().flat_map(|test| ["--test", test]))
             .env("OXSHMEM_BIN_DIR", &programs)
             .env("OXSHMEM_TEST_LINK", link)
-            .env("SHMEM_FAKE_HOSTS", deal)
+            .env("SHMEM_FAKE_HOSTS", distribution)
             .limit(1800)
             .run()
     };
@@ -202,10 +202,10 @@ pub(crate) fn hosts(all: bool) -> Outcome {
     }
     let mut failed = Vec::new();
     // Latency and jitter in microseconds.
-    for (deal, link) in [("2", ""), ("2:cyclic", ""), ("2", "20,20")] {
-        println!("=== SHMEM_FAKE_HOSTS={deal} OXSHMEM_TEST_LINK={link}");
-        if test(&["*"], deal, link).is_err() {
-            failed.push(format!("SHMEM_FAKE_HOSTS={deal} OXSHMEM_TEST_LINK={link}"));
+    for (distribution, link) in [("2", ""), ("2:cyclic", ""), ("2", "20,20")] {
+        println!("=== SHMEM_FAKE_HOSTS={distribution} OXSHMEM_TEST_LINK={link}");
+        if test(&["*"], distribution, link).is_err() {
+            failed.push(format!("SHMEM_FAKE_HOSTS={distribution} OXSHMEM_TEST_LINK={link}"));
         }
     }
     if failed.is_empty() {

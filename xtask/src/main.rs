@@ -91,8 +91,8 @@ enum Task {
         #[arg(long, default_value_t = 16)]
         pes: usize,
     },
-    /// Runs all tests of several PEs again with the PEs on two simulated hosts, dealt in blocks and
-    /// in turn
+    /// Runs all tests of several PEs again with the PEs on two simulated hosts, distributed in
+    /// blocks and in turn
     Hosts,
     /// Makes many random collectives on random teams of 8 PEs, and compares each with a sequential
     /// model

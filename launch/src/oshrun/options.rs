@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{CommandFactory, Parser, ValueEnum, error::ErrorKind};
-use oxshmem_base::{Deal, Hosts, settings::Settings};
+use oxshmem_base::{Distribution, Hosts, settings::Settings};
 use rustix::{
     fs::{Access, access},
     process::{Resource, getrlimit, setrlimit},
@@ -20,8 +20,8 @@ use super::input::StdinTo;
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) n_pes: usize,
-    /// How PEs are dealt to hosts, and what that comes to.
-    pub(super) deal: Deal,
+    /// How PEs are distributed over hosts, and what that comes to.
+    pub(super) distribution: Distribution,
     pub(super) hosts: Hosts,
     pub(super) variables: Vec<(OsString, OsString)>,
     pub(super) tag_output: bool,
@@ -101,10 +101,10 @@ struct Arguments {
 
     /// Makes PEs treat each other as being on different hosts: K hosts with a block of consecutive
     /// PEs each, as even as possible, or a list of how many PEs each host has, such as 3+1+2 or
-    /// 3,1,2. With ":cyclic" behind it, PEs are dealt to the hosts one at a time. Without this,
-    /// what SHMEM_FAKE_HOSTS says; without that, one host
+    /// 3,1,2. With ":cyclic" behind it, PEs are distributed over the hosts one at a time. Without
+    /// this, what SHMEM_FAKE_HOSTS says; without that, one host
     #[arg(long, value_name = "K|LIST[:cyclic]", allow_negative_numbers = true)]
-    fake_hosts: Option<Deal>,
+    fake_hosts: Option<Distribution>,
 
     /// Records what each PE does in this folder, and at the end writes trace.json there, which
     /// Perfetto opens, and report.html
@@ -149,16 +149,16 @@ impl Options {
         let trace = arguments.trace.as_deref().map(std::path::absolute).transpose();
         let trace = trace.map_err(|error| Stop::Refusal(format!("--trace: {error}")))?;
         variables.extend(trace.iter().map(|folder| (TRACE.into(), folder.into())));
-        let deal = match arguments.fake_hosts {
-            Some(deal) => {
+        let distribution = match arguments.fake_hosts {
+            Some(distribution) => {
                 // So that the settings that PEs show are those in force.
-                variables.push((FAKE_HOSTS.into(), deal.to_string().into()));
-                deal
+                variables.push((FAKE_HOSTS.into(), distribution.to_string().into()));
+                distribution
             }
             None => hosts_of_environment(n_pes, &variables).map_err(Stop::Refusal)?,
         };
-        let hosts = deal.hosts(n_pes);
-        let hosts = hosts.map_err(|error| Stop::Refusal(format!("--fake-hosts {deal}: {error}")))?;
+        let hosts = distribution.hosts(n_pes);
+        let hosts = hosts.map_err(|error| Stop::Refusal(format!("--fake-hosts {distribution}: {error}")))?;
         let mut command = arguments.command.into_iter();
         // Clap has seen to it that there is a program.
         let name = command.next().unwrap_or_default();
@@ -174,7 +174,7 @@ impl Options {
         }
         Ok(Self {
             n_pes,
-            deal,
+            distribution,
             hosts,
             variables,
             tag_output: arguments.tag_output,
@@ -191,7 +191,7 @@ impl Options {
 }
 
 /// What the PEs' environment says of hosts: `variables`, then this process's own.
-fn hosts_of_environment(n_pes: usize, variables: &[(OsString, OsString)]) -> Result<Deal, String> {
+fn hosts_of_environment(n_pes: usize, variables: &[(OsString, OsString)]) -> Result<Distribution, String> {
     let lookup = |name: &str| {
         let set =
             variables.iter().rev().find(|(variable, _)| variable == name).map(|(_, value)| value.clone());

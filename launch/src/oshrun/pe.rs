@@ -79,7 +79,7 @@ impl<'a> Starter<'a> {
             end: wire::inode(self.lifeline.watched())?,
             pe,
             n_pes: self.options.n_pes,
-            hosts: self.options.deal.clone(),
+            hosts: self.options.distribution.clone(),
             host: self.machine.clone(),
         };
         let mut command = Command::new(&self.options.program);

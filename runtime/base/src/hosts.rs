@@ -1,8 +1,8 @@
 //! Which PE is on which host.
 //!
-//! Jobs are nearly always dealt to their hosts in blocks or in turn, which is known from a few
-//! numbers. Only a map that is neither costs memory for each PE: its place in the list of all PEs
-//! in which those of a host are together, from which both its host and its index there follow.
+//! Jobs are nearly always distributed over their hosts in blocks or in turn, which is known from a
+//! few numbers. Only a map that is neither costs memory for each PE: its place in the list of all
+//! PEs in which those of a host are together, from which both its host and its index there follow.
 
 use std::{collections::HashMap, hash::Hash};
 

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`error`] | the error that every call may return |
 //! | [`settings`] | the environment variables |
-//! | [`hosts`], [`deal`] | which PE is on which host, and how simulated hosts get their PEs |
+//! | [`hosts`], [`distribution`] | which PE is on which host, and how simulated hosts get their PEs |
 //! | [`processors`] | the processors that this process may run on |
 //! | [`sync`], [`wakes`] | locks, and the one way to run a waker |
 //! | [`panics`] | user code that panics ends nothing but itself |
@@ -20,7 +20,7 @@
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `report`"))]
 
-pub mod deal;
+pub mod distribution;
 pub mod error;
 #[cfg(all(feature = "fuzz", not(loom)))]
 pub mod fuzz;
@@ -53,7 +53,7 @@ pub mod turns;
 pub mod version;
 pub mod wakes;
 
-pub use deal::Deal;
+pub use distribution::Distribution;
 pub use error::{Error, Result};
 pub use hosts::Hosts;
 #[cfg(not(loom))]

@@ -2,7 +2,7 @@
 
 use std::{fmt, os::fd::RawFd, str::FromStr, sync::Arc};
 
-use oxshmem_base::Deal;
+use oxshmem_base::Distribution;
 
 use super::Placement;
 
@@ -30,8 +30,8 @@ pub struct Job {
     pub pe: usize,
     /// How many PEs the job has.
     pub n_pes: usize,
-    /// How the job's PEs are dealt to hosts. More than one host is a simulation.
-    pub hosts: Deal,
+    /// How the job's PEs are distributed over hosts. More than one host is a simulation.
+    pub hosts: Distribution,
     /// The name of the machine.
     pub host: String,
 }
@@ -40,8 +40,8 @@ impl Job {
     /// Where this PE is.
     ///
     /// # Errors
-    /// [`Error::Unsupported`](oxshmem_base::Error::Unsupported) if this many PEs cannot be dealt
-    /// like that.
+    /// [`Error::Unsupported`](oxshmem_base::Error::Unsupported) if this many PEs cannot be
+    /// distributed like that.
     pub fn placement(&self) -> oxshmem_base::Result<Placement> {
         let hosts = self.hosts.hosts(self.n_pes)?;
         let name = hosts.simulated_name(&self.host, hosts.host_of(self.pe));
@@ -102,7 +102,7 @@ mod tests {
             end: 4712,
             pe: 5,
             n_pes: 6,
-            hosts: Deal::each([1, 2, 3]),
+            hosts: Distribution::each([1, 2, 3]),
             host: "node1".to_owned(),
         }
     }
@@ -113,13 +113,17 @@ mod tests {
         let placement = job().placement().unwrap();
         assert_eq!(*placement.local, [3, 4, 5]);
         assert_eq!(placement.host, "node1-2");
-        let one = Job { hosts: Deal::default(), ..job() }.placement().unwrap();
+        let one = Job { hosts: Distribution::default(), ..job() }.placement().unwrap();
         assert_eq!((one.local.len(), one.host.as_str()), (6, "node1"));
     }
 
     #[test]
     fn a_job_of_ten_thousand_pes_takes_a_line() {
-        for hosts in [Deal::even(100), Deal::even(100).cyclic(), Deal::each(vec![100; 100]).cyclic()] {
+        for hosts in [
+            Distribution::even(100),
+            Distribution::even(100).cyclic(),
+            Distribution::each(vec![100; 100]).cyclic(),
+        ] {
             let job = Job { pe: 9_999, n_pes: 10_000, hosts, ..job() };
             assert!(job.to_string().len() < 100, "{job}");
             let parsed: Job = job.to_string().parse().unwrap();
@@ -138,7 +142,7 @@ mod tests {
             let text = job().to_string().replace(field, other);
             assert_eq!(wrong(&text), "its fields do not fit together");
         }
-        let one = Job { hosts: Deal::default(), ..job() }.to_string();
+        let one = Job { hosts: Distribution::default(), ..job() }.to_string();
         for n in ["0", "18446744073709551615", "99999999999", "4194305"] {
             let text = one.replace(",n=6,", &format!(",n={n},"));
             assert_eq!(wrong(&text), "its fields do not fit together", "{n}");

@@ -10,7 +10,7 @@ use super::{
     partition::Defined,
     pes::PeRanges,
 };
-use crate::Deal;
+use crate::Distribution;
 
 /// Bytes of a heap whose size is not set.
 pub(super) const DEFAULT_SIZE: usize = 512 << 20;
@@ -110,8 +110,8 @@ pub struct Settings {
     /// Bytes from which nonblocking copies are left to a helper thread, or never:
     /// `SHMEM_OFFLOAD_THRESHOLD`.
     pub offload_threshold: Option<usize> = None,
-    /// How PEs are dealt to simulated hosts, for what deals them: `SHMEM_FAKE_HOSTS`.
-    pub fake_hosts: Deal = Deal::default(),
+    /// How PEs are distributed over simulated hosts, for what starts jobs: `SHMEM_FAKE_HOSTS`.
+    pub fake_hosts: Distribution = Distribution::default(),
     /// Network interfaces that lead to other hosts, if that is not left to the net:
     /// `SHMEM_NET_INTERFACES`.
     pub net_interfaces: Option<String> = None,

@@ -10,7 +10,7 @@ use super::{
     },
     partition, size,
 };
-use crate::Deal;
+use crate::Distribution;
 
 /// One environment variable: what it is called, takes and does.
 #[derive(Debug)]
@@ -420,16 +420,16 @@ pub static TABLE: &[Setting] = &[
         default: "1",
         values: "a number of hosts such as 2, or PEs on each such as 3+1; :cyclic may follow",
         unit: "",
-        effect: "How oshrun and LocalCluster deal the PEs of a job to hosts that they simulate, where their own option does \
+        effect: "How oshrun and LocalCluster distribute the PEs of a job over hosts that they simulate, where their own option does \
                  not say so. Where there are fewer PEs than hosts, each PE has a host of its own. Other launchers know where their PEs \
                  really are.",
         same_on_all_pes: false,
         read: Read::Text(|to, text| {
-            let deal: Deal = text.trim_ascii().parse()?;
-            if deal == Deal::even(0) {
+            let distribution: Distribution = text.trim_ascii().parse()?;
+            if distribution == Distribution::even(0) {
                 return Err("there must be at least one host".to_owned());
             }
-            to.fake_hosts = deal;
+            to.fake_hosts = distribution;
             Ok(())
         }),
         show: |from| from.fake_hosts.to_string(),

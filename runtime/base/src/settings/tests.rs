@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ffi::OsString, os::unix::ffi::OsStringExt, time
 use proptest::prelude::*;
 
 use super::{table::Read, *};
-use crate::{Deal, Error, Result};
+use crate::{Distribution, Error, Result};
 
 fn read(variables: &[(&str, &str)]) -> Result<Settings> {
     Settings::from_lookup(|name| {
@@ -94,7 +94,7 @@ fn each_variable_sets_its_field() {
     assert_eq!(settings.yield_rounds, 0);
     assert_eq!(settings.fence, Fence::Membarrier);
     assert_eq!(settings.offload_threshold, Some(64 << 10));
-    assert_eq!(settings.fake_hosts, Deal::even(2).cyclic());
+    assert_eq!(settings.fake_hosts, Distribution::even(2).cyclic());
     assert_eq!(settings.net_interfaces.as_deref(), Some("eth0,mlx5_0:1"));
     assert_eq!(settings.sync_algorithm, SyncAlgorithm::Counter);
     assert_eq!(settings.trace.as_deref(), Some("some/folder".as_ref()));
@@ -167,10 +167,10 @@ fn a_value_that_cannot_be_used_is_an_error_that_says_what_could() {
 #[test]
 fn hosts_of_the_environment_suit_jobs_of_any_size_but_lists_only_theirs() {
     let hosts = |text: &str, n| Settings::fake_hosts_for(n, |_| Some(text.into()));
-    assert_eq!(hosts("2:cyclic", 5).unwrap(), Deal::even(2).cyclic());
-    assert_eq!(hosts("3", 2).unwrap(), Deal::even(2));
-    assert_eq!(hosts("3+1", 4).unwrap(), Deal::each([3, 1]));
-    assert_eq!(Settings::fake_hosts_for(4, |_| None).unwrap(), Deal::default());
+    assert_eq!(hosts("2:cyclic", 5).unwrap(), Distribution::even(2).cyclic());
+    assert_eq!(hosts("3", 2).unwrap(), Distribution::even(2));
+    assert_eq!(hosts("3+1", 4).unwrap(), Distribution::each([3, 1]));
+    assert_eq!(Settings::fake_hosts_for(4, |_| None).unwrap(), Distribution::default());
     for (text, n) in [("3+1", 5), ("many", 2)] {
         let error = hosts(text, n).unwrap_err();
         assert!(matches!(error, Error::InvalidSetting { name: "SHMEM_FAKE_HOSTS", .. }), "{error}");

@@ -7,7 +7,7 @@ use super::{
     partition::{self, Defined, Partition},
     table::Read,
 };
-use crate::{Deal, Error, Result};
+use crate::{Distribution, Error, Result};
 
 /// How long a wait spins where nothing else was asked for and there is a CPU for every local PE.
 const SPIN: Duration = Duration::from_micros(2);
@@ -66,26 +66,29 @@ impl Settings {
         Self::read(|name| std::env::var_os(name), partitions)
     }
 
-    /// How PEs are dealt to hosts where nothing but the environment says so, for what starts a job
-    /// of `n_pes` PEs. Looks at no other setting.
+    /// How PEs are distributed over hosts where nothing but the environment says so, for what
+    /// starts a job of `n_pes` PEs. Looks at no other setting.
     ///
     /// # Errors
     /// [`Error::InvalidSetting`] if what `SHMEM_FAKE_HOSTS` holds cannot be used.
     ///
     /// ```
-    /// # use oxshmem_base::{Deal, settings::Settings};
-    /// assert_eq!(Settings::fake_hosts_for(1, |_| Some("2".into()))?, Deal::even(1));
-    /// assert_eq!(Settings::fake_hosts_for(4, |_| None)?, Deal::default());
+    /// # use oxshmem_base::{Distribution, settings::Settings};
+    /// assert_eq!(Settings::fake_hosts_for(1, |_| Some("2".into()))?, Distribution::even(1));
+    /// assert_eq!(Settings::fake_hosts_for(4, |_| None)?, Distribution::default());
     /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
-    pub fn fake_hosts_for(n_pes: usize, lookup: impl Fn(&str) -> Option<OsString>) -> Result<Deal> {
+    pub fn fake_hosts_for(n_pes: usize, lookup: impl Fn(&str) -> Option<OsString>) -> Result<Distribution> {
         const NAME: &str = "SHMEM_FAKE_HOSTS";
-        let deal = Self::from_lookup(|name| lookup(name).filter(|_| name == NAME))?.fake_hosts.up_to(n_pes);
-        match deal.hosts(n_pes) {
-            Ok(_) => Ok(deal),
-            Err(error) => {
-                Err(Error::InvalidSetting { name: NAME, value: deal.to_string(), reason: error.to_string() })
-            }
+        let distribution =
+            Self::from_lookup(|name| lookup(name).filter(|_| name == NAME))?.fake_hosts.up_to(n_pes);
+        match distribution.hosts(n_pes) {
+            Ok(_) => Ok(distribution),
+            Err(error) => Err(Error::InvalidSetting {
+                name: NAME,
+                value: distribution.to_string(),
+                reason: error.to_string(),
+            }),
         }
     }
 

@@ -1,29 +1,29 @@
-//! How PEs are dealt to simulated hosts, as users say it: what `oshrun --fake-hosts` takes.
+//! How PEs are distributed over simulated hosts, as users say it: what `oshrun --fake-hosts` takes.
 
 use std::{fmt, num::IntErrorKind, str::FromStr};
 
 use crate::{Error, Hosts, Result};
 
-/// How the PEs of a job are dealt to hosts that are simulated on one machine.
+/// How the PEs of a job are distributed over hosts that are simulated on one machine.
 ///
 /// | text | meaning |
 /// |---|---|
 /// | `2` | two hosts with a block of consecutive PEs each, as even as possible, the larger first |
 /// | `3+1+2`, `3,1,2` | a block of three PEs, one of one, one of two |
 /// | `4x8+1` | four blocks of eight PEs, one of one |
-/// | `2:cyclic`, `3+1+2:cyclic` | as many PEs on each host, but dealt one at a time |
+/// | `2:cyclic`, `3+1+2:cyclic` | as many PEs on each host, but distributed one at a time |
 ///
 /// ```
-/// use oxshmem_base::Deal;
+/// use oxshmem_base::Distribution;
 ///
-/// let deal: Deal = "3+1+2:cyclic".parse()?;
-/// let hosts = deal.hosts(6).map_err(|error| error.to_string())?;
+/// let distribution: Distribution = "3+1+2:cyclic".parse()?;
+/// let hosts = distribution.hosts(6).map_err(|error| error.to_string())?;
 /// assert!(hosts.pes_of(0).eq([0, 3, 5]) && hosts.pes_of(2).eq([2, 4]));
-/// assert!(deal.hosts(5).is_err());
+/// assert!(distribution.hosts(5).is_err());
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deal {
+pub struct Distribution {
     sizes: Sizes,
     cyclic: bool,
 }
@@ -31,26 +31,26 @@ pub struct Deal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Sizes {
     /// It is not set: one host.
-    Unsaid,
+    Unset,
     /// A number of hosts.
     Even(usize),
     /// The number of PEs on each host.
     Each(Vec<usize>),
 }
 
-/// What comes behind the sizes where PEs are dealt one at a time.
+/// What comes behind the sizes where PEs are distributed one at a time.
 const CYCLIC: &str = ":cyclic";
 /// More hosts than any job has PEs, so that a slip of the finger does not take all memory.
 const MOST_HOSTS: usize = 1 << 20;
 
-impl Deal {
+impl Distribution {
     /// To this many hosts, in blocks.
     ///
     /// ```
-    /// use oxshmem_base::Deal;
+    /// use oxshmem_base::Distribution;
     ///
-    /// assert_eq!(Deal::even(2), "2".parse()?);
-    /// assert_eq!(Deal::even(2).cyclic(), "2:cyclic".parse()?);
+    /// assert_eq!(Distribution::even(2), "2".parse()?);
+    /// assert_eq!(Distribution::even(2).cyclic(), "2:cyclic".parse()?);
     /// # Ok::<(), String>(())
     /// ```
     pub fn even(hosts: usize) -> Self {
@@ -60,9 +60,9 @@ impl Deal {
     /// This many PEs to each host, in blocks.
     ///
     /// ```
-    /// use oxshmem_base::Deal;
+    /// use oxshmem_base::Distribution;
     ///
-    /// assert_eq!(Deal::each([3, 1]), "3+1".parse()?);
+    /// assert_eq!(Distribution::each([3, 1]), "3+1".parse()?);
     /// # Ok::<(), String>(())
     /// ```
     pub fn each(pes: impl Into<Vec<usize>>) -> Self {
@@ -78,11 +78,11 @@ impl Deal {
     /// host of its own. A list of sizes stays as it is.
     ///
     /// ```
-    /// use oxshmem_base::Deal;
+    /// use oxshmem_base::Distribution;
     ///
-    /// assert_eq!(Deal::even(4).up_to(2), Deal::even(2));
-    /// assert_eq!(Deal::even(4).up_to(9), Deal::even(4));
-    /// assert_eq!(Deal::each([3, 1]).up_to(2), Deal::each([3, 1]));
+    /// assert_eq!(Distribution::even(4).up_to(2), Distribution::even(2));
+    /// assert_eq!(Distribution::even(4).up_to(9), Distribution::even(4));
+    /// assert_eq!(Distribution::each([3, 1]).up_to(2), Distribution::each([3, 1]));
     /// ```
     pub fn up_to(self, n_pes: usize) -> Self {
         match self.sizes {
@@ -94,15 +94,15 @@ impl Deal {
     /// Whether this is the default, because nothing was asked for.
     ///
     /// ```
-    /// use oxshmem_base::Deal;
+    /// use oxshmem_base::Distribution;
     ///
-    /// assert!(Deal::default().is_unsaid() && !Deal::even(1).is_unsaid());
+    /// assert!(Distribution::default().is_unset() && !Distribution::even(1).is_unset());
     /// ```
-    pub fn is_unsaid(&self) -> bool {
+    pub fn is_unset(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Deals `n_pes` PEs.
+    /// Distributes `n_pes` PEs.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if a host would have no PE, or the sizes are those of another number
@@ -110,7 +110,7 @@ impl Deal {
     pub fn hosts(&self, n_pes: usize) -> Result<Hosts> {
         let wrong = |what: String| Err(Error::Unsupported { what });
         let sizes = match self.sizes {
-            Sizes::Unsaid => return Ok(Hosts::one(n_pes)),
+            Sizes::Unset => return Ok(Hosts::one(n_pes)),
             Sizes::Even(0) => return wrong("there must be at least one host".to_owned()),
             Sizes::Even(hosts) if hosts > n_pes => {
                 return wrong(format!("{hosts} are more hosts than PEs, of which there are {n_pes}"));
@@ -131,23 +131,24 @@ impl Deal {
             return Ok(Hosts::blocks(sizes.iter().copied()));
         }
         let rounds = sizes.iter().copied().max().unwrap_or_default();
-        let dealt = (0..rounds).flat_map(|round| (0..sizes.len()).filter(move |&host| sizes[host] > round));
-        Ok(Hosts::from_labels(dealt))
+        let distributed =
+            (0..rounds).flat_map(|round| (0..sizes.len()).filter(move |&host| sizes[host] > round));
+        Ok(Hosts::from_labels(distributed))
     }
 }
 
-impl Default for Deal {
+impl Default for Distribution {
     /// All PEs on one host, where nothing else is asked for: not equal to what asks for that.
     fn default() -> Self {
-        Self { sizes: Sizes::Unsaid, cyclic: false }
+        Self { sizes: Sizes::Unset, cyclic: false }
     }
 }
 
-impl fmt::Display for Deal {
+impl fmt::Display for Distribution {
     /// In a form without commas, and short where many hosts have equally many PEs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.sizes {
-            Sizes::Unsaid => write!(f, "1")?,
+            Sizes::Unset => write!(f, "1")?,
             Sizes::Even(hosts) => write!(f, "{hosts}")?,
             // By itself, the size would be a number of hosts.
             Sizes::Each(sizes) if sizes.len() == 1 => write!(f, "1x{}", sizes[0])?,
@@ -165,7 +166,7 @@ impl fmt::Display for Deal {
     }
 }
 
-impl FromStr for Deal {
+impl FromStr for Distribution {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -201,28 +202,28 @@ mod tests {
 
     use super::*;
 
-    fn dealt(text: &str, n: usize) -> Vec<usize> {
-        let hosts = text.parse::<Deal>().unwrap().hosts(n).unwrap();
+    fn distributed(text: &str, n: usize) -> Vec<usize> {
+        let hosts = text.parse::<Distribution>().unwrap().hosts(n).unwrap();
         (0..n).map(|pe| hosts.host_of(pe)).collect()
     }
 
     fn refused(text: &str, n: usize) -> String {
-        match text.parse::<Deal>() {
-            Ok(deal) => deal.hosts(n).unwrap_err().to_string(),
+        match text.parse::<Distribution>() {
+            Ok(distribution) => distribution.hosts(n).unwrap_err().to_string(),
             Err(reason) => reason,
         }
     }
 
     #[test]
     fn texts_say_who_is_where() {
-        assert_eq!(dealt("1", 3), [0, 0, 0]);
-        assert_eq!(dealt("2", 5), [0, 0, 0, 1, 1]);
-        assert_eq!(dealt("3+1+2", 6), [0, 0, 0, 1, 2, 2]);
-        assert_eq!(dealt("3,1,2", 6), [0, 0, 0, 1, 2, 2]);
-        assert_eq!(dealt("2x2+1", 5), [0, 0, 1, 1, 2]);
-        assert_eq!(dealt("1x4", 4), [0, 0, 0, 0]);
-        assert_eq!(dealt("2:cyclic", 5), [0, 1, 0, 1, 0]);
-        assert_eq!(dealt("1+3+2:cyclic", 6), [0, 1, 2, 1, 2, 1]);
+        assert_eq!(distributed("1", 3), [0, 0, 0]);
+        assert_eq!(distributed("2", 5), [0, 0, 0, 1, 1]);
+        assert_eq!(distributed("3+1+2", 6), [0, 0, 0, 1, 2, 2]);
+        assert_eq!(distributed("3,1,2", 6), [0, 0, 0, 1, 2, 2]);
+        assert_eq!(distributed("2x2+1", 5), [0, 0, 1, 1, 2]);
+        assert_eq!(distributed("1x4", 4), [0, 0, 0, 0]);
+        assert_eq!(distributed("2:cyclic", 5), [0, 1, 0, 1, 0]);
+        assert_eq!(distributed("1+3+2:cyclic", 6), [0, 1, 2, 1, 2, 1]);
     }
 
     #[test]
@@ -247,22 +248,22 @@ mod tests {
 
     #[test]
     fn ten_thousand_pes_are_few_characters() {
-        assert_eq!(Deal::each(vec![100; 100]).cyclic().to_string(), "100x100:cyclic");
+        assert_eq!(Distribution::each(vec![100; 100]).cyclic().to_string(), "100x100:cyclic");
     }
 
     proptest! {
         #[test]
-        fn a_deal_survives_its_text(sizes in vec(1..4_usize, 1..20), even: bool, cyclic: bool) {
+        fn a_distribution_survives_its_text(sizes in vec(1..4_usize, 1..20), even: bool, cyclic: bool) {
             let n = sizes.iter().sum();
-            let deal = if even { Deal::even(sizes.len()) } else { Deal::each(sizes.clone()) };
-            let deal = if cyclic { deal.cyclic() } else { deal };
-            prop_assert!(!deal.to_string().contains(','));
-            prop_assert_eq!(deal.to_string().parse(), Ok(deal.clone()));
-            let hosts = deal.hosts(n).unwrap();
+            let distribution = if even { Distribution::even(sizes.len()) } else { Distribution::each(sizes.clone()) };
+            let distribution = if cyclic { distribution.cyclic() } else { distribution };
+            prop_assert!(!distribution.to_string().contains(','));
+            prop_assert_eq!(distribution.to_string().parse(), Ok(distribution.clone()));
+            let hosts = distribution.hosts(n).unwrap();
             prop_assert_eq!(hosts.n_hosts(), sizes.len());
             if !even {
-                let dealt: Vec<_> = (0..sizes.len()).map(|host| hosts.n_pes_of(host)).collect();
-                prop_assert_eq!(dealt, sizes);
+                let distributed: Vec<_> = (0..sizes.len()).map(|host| hosts.n_pes_of(host)).collect();
+                prop_assert_eq!(distributed, sizes);
             }
         }
     }
