@@ -8,7 +8,7 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result, sync::Mutex};
-use oxshmem_progress::{completion::Completion, pokes::Pokes};
+use oxshmem_progress::{completion::Completion, run_flag::RunFlag};
 
 /// What runs.
 type Work = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
@@ -16,19 +16,19 @@ type Work = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 /// A future on its way, and what completes with its outcome.
 struct Task {
     rest: Mutex<Option<(Work, Completion)>>,
-    pokes: Pokes,
+    pokes: RunFlag,
 }
 
 /// Polls a future, now and whenever it is woken, on whichever thread wakes it. `done` completes
 /// with its outcome.
 pub(super) fn run(work: Work, done: Completion) {
-    Arc::new(Task { rest: Mutex::new(Some((work, done))), pokes: Pokes::default() }).poll();
+    Arc::new(Task { rest: Mutex::new(Some((work, done))), pokes: RunFlag::default() }).poll();
 }
 
 impl Task {
     fn poll(self: &Arc<Self>) {
         let mut over = None;
-        self.pokes.poke(
+        self.pokes.request(
             || self.rest.try_lock(),
             |mut rest| {
                 if let Some((work, _)) = &mut *rest {

@@ -21,7 +21,7 @@ pub struct CopyEngine {
 }
 
 impl CopyEngine {
-    /// For copies of `threshold` bytes or more; for none if it is not said.
+    /// For copies of `threshold` bytes or more; for none without a threshold.
     pub fn new(threshold: Option<usize>) -> Self {
         Self { threshold: threshold.unwrap_or(usize::MAX), queue: Mutex::new(None) }
     }

@@ -22,7 +22,7 @@ use crate::{
     doorbell::{asks_for_notes, end_sleep},
     failure::Failure,
     helper::Helper,
-    nudge::Nudge,
+    helper_waker::HelperWaker,
 };
 
 /// Shared memory and doorbells of the PEs of one host.
@@ -121,8 +121,8 @@ impl Fabric {
     }
 
     /// What wakes the helper.
-    pub fn nudge(&self) -> &Arc<Nudge> {
-        self.helper.nudge()
+    pub fn helper_waker(&self) -> &Arc<HelperWaker> {
+        self.helper.helper_waker()
     }
 
     /// Ends all waiting of the PEs in this process.
@@ -136,7 +136,7 @@ impl Fabric {
 
     /// Wakes every PE, whether it sleeps or not, and the helper of this process.
     pub fn ring_all(&self) {
-        self.helper.nudge().wake();
+        self.helper.helper_waker().wake();
         for bell in &self.bells {
             bell.ring_process();
         }

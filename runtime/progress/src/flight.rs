@@ -1,9 +1,9 @@
 //! A flight is one operation that did not finish at once: it owns the buffers until they are free
 //! again.
 //!
-//! Whoever performs the operation holds one reference and lands the flight; the future holds
-//! another and takes what came back. Dropping or forgetting the future only lets go of that second
-//! reference, so the buffers outlive the operation in every case.
+//! The thread that performs the operation holds one reference and lands the flight; the future
+//! holds another and takes what came back. Dropping or forgetting the future only lets go of that
+//! second reference, so the buffers outlive the operation in every case.
 
 use std::task::{Context, Poll};
 

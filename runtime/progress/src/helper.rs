@@ -3,8 +3,8 @@
 //!
 //! It polls the [sources](crate::source) of all PEs of the process, and works for their engines,
 //! its clients. Where it has found nothing for a while, it sleeps on the descriptors of all of
-//! these at once. While other threads poll, it naps, and only looks now and then whether that goes
-//! on.
+//! these at once. While other threads poll, it sleeps for short times, and only looks now and then
+//! whether that goes on.
 
 use std::{
     fmt,
@@ -26,9 +26,9 @@ use oxshmem_base::{
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{
-    nudge::Nudge,
+    helper_waker::HelperWaker,
     source::{Armed, Source},
-    wait::NAP,
+    wait::SHORT_SLEEP,
 };
 
 /// Up to this many signs of life of another thread may be those of one that has started something
@@ -65,7 +65,7 @@ pub(crate) enum Others {
 
 /// The helper of a process.
 pub struct Helper {
-    nudge: Arc<Nudge>,
+    waker: Arc<HelperWaker>,
     /// The rounds that the thread has begun.
     rounds: AtomicU64,
     /// Clients that are not over.
@@ -88,9 +88,9 @@ impl Helper {
     /// # Errors
     /// The system's, if there are no descriptors left.
     pub fn new() -> Result<Arc<Self>> {
-        let nudge = Arc::new(Nudge::new()?);
+        let waker = Arc::new(HelperWaker::new()?);
         Ok(Arc::new(Self {
-            nudge,
+            waker,
             rounds: AtomicU64::new(0),
             clients: AtomicUsize::new(0),
             staff: Mutex::default(),
@@ -98,8 +98,8 @@ impl Helper {
     }
 
     /// What wakes it.
-    pub fn nudge(&self) -> &Arc<Nudge> {
-        &self.nudge
+    pub fn helper_waker(&self) -> &Arc<HelperWaker> {
+        &self.waker
     }
 
     /// Works for `client` until that is over. Starts the thread, if there is none.
@@ -123,7 +123,7 @@ impl Helper {
             }
         }
         drop(staff);
-        self.nudge.wake();
+        self.waker.wake();
         Ok(())
     }
 
@@ -133,7 +133,7 @@ impl Helper {
         let this = thread::current().id();
         let is_this = lock(&self.staff).thread.as_ref().is_some_and(|thread| thread.thread().id() == this);
         let begun = self.rounds.load(Ordering::SeqCst);
-        self.nudge.wake();
+        self.waker.wake();
         while !is_this && self.rounds.load(Ordering::SeqCst) == begun && !self.has_ended() {
             thread::sleep(Duration::from_micros(20));
         }
@@ -156,12 +156,12 @@ impl Helper {
 
     /// What the thread does.
     fn run(&self) {
-        // So that naps are as short as they are meant to be.
+        // So that short sleeps are as short as they are meant to be.
         let _ = rustix::thread::set_current_timer_slack(NonZero::new(1000));
         let mut clients: Vec<Box<dyn Client>> = Vec::new();
         let mut sources = Sources::new();
-        // Whether it has announced its sleep, and looks once more, and whether that is a nap: one
-        // that is over by then becomes a sleep, from which a nudge wakes.
+        // Whether it has announced its sleep, and looks once more, and whether that is short: one
+        // that is over by then becomes a sleep, from which a notification wakes.
         let mut announced = None;
         loop {
             self.rounds.fetch_add(1, Ordering::SeqCst);
@@ -171,7 +171,7 @@ impl Helper {
             let mut sleep = Sleep::default();
             let list = std::mem::take(&mut sources.list);
             let (mut found, mut ready) = (false, false);
-            survive(|| match sources.serve(&list, &self.nudge, &clients, &mut sleep) {
+            survive(|| match sources.serve(&list, &self.waker, &clients, &mut sleep) {
                 Served::Found => (found, ready) = (true, true),
                 Served::Looks => ready = true,
                 Served::Nothing => {}
@@ -180,22 +180,22 @@ impl Helper {
             for client in &mut clients {
                 survive(|| ready |= client.help(found, &mut sleep));
             }
-            let naps = sources.nap_until.is_some();
-            if ready || announced != Some(naps) {
+            let short = sources.sleeps_until.is_some();
+            if ready || announced != Some(short) {
                 drop(sleep);
                 sources.list = list;
                 if ready && announced.is_some() {
-                    self.nudge.announce_awake();
+                    self.waker.announce_awake();
                 } else if !ready {
-                    self.nudge.announce_sleep(naps);
+                    self.waker.announce_sleep(short);
                 }
-                announced = (!ready).then_some(naps);
+                announced = (!ready).then_some(short);
                 std::hint::spin_loop();
                 continue;
             }
-            sources.woken_by_source = sleep.on(self.nudge.descriptor());
+            sources.woken_by_source = sleep.on(self.waker.descriptor());
             sources.list = list;
-            self.nudge.announce_awake();
+            self.waker.announce_awake();
             announced = None;
         }
     }
@@ -235,12 +235,12 @@ struct Sources {
     list: Vec<Arc<dyn Source>>,
     /// The signs of life when it last looked.
     life: u64,
-    /// The next nap, and the end of the present one.
-    nap: Duration,
-    nap_until: Option<Instant>,
-    /// Whether the last nap was short, to see whether a thread has begun to compute.
-    doubts: bool,
-    /// Whether it has napped since it last polled.
+    /// The next short sleep, and the end of the present one.
+    short_sleep: Duration,
+    sleeps_until: Option<Instant>,
+    /// Whether the last one was the shortest, to see whether a thread has begun to compute.
+    probes: bool,
+    /// Whether it has slept for a short time since it last polled.
     beside: bool,
     /// How often threads had started something when it last looked, and whether it has left them
     /// alone since it last polled.
@@ -267,9 +267,9 @@ impl Sources {
         Self {
             list: Vec::new(),
             life: 0,
-            nap: NAP[0],
-            nap_until: None,
-            doubts: false,
+            short_sleep: SHORT_SLEEP[0],
+            sleeps_until: None,
+            probes: false,
             beside: false,
             issued: 0,
             leaves: false,
@@ -281,54 +281,54 @@ impl Sources {
     fn serve<'a>(
         &mut self,
         list: &'a [Arc<dyn Source>],
-        nudge: &Nudge,
+        waker: &HelperWaker,
         clients: &[Box<dyn Client>],
         sleep: &mut Sleep<'a>,
     ) -> Served {
         if list.is_empty() {
             return Served::Nothing;
         }
-        if let Some(left) = self.nap_left(nudge) {
+        if let Some(left) = self.left_of_sleep(waker) {
             sleep.at_most(left);
             return Served::Nothing;
         }
-        let issued = nudge.issued();
+        let issued = waker.issued();
         // A thread that starts operations holds the locks that a poll needs, most of the time: a
-        // poll between two naps is enough.
+        // poll between two short sleeps is enough.
         let left = self.leaves;
-        self.leaves = std::mem::replace(&mut self.issued, issued) != issued && !nudge.rests();
+        self.leaves = std::mem::replace(&mut self.issued, issued) != issued && !waker.rests();
         if self.leaves {
-            self.nap_until = Some(Instant::now() + NAP[0]);
+            self.sleeps_until = Some(Instant::now() + SHORT_SLEEP[0]);
             if !left {
-                sleep.at_most(NAP[0]);
+                sleep.at_most(SHORT_SLEEP[0]);
                 return Served::Nothing;
             }
         }
-        let life = nudge.life();
+        let life = waker.life();
         let others = life.wrapping_sub(self.life);
         let driven = clients.iter().any(|client| client.others() == Others::Poll);
         // A thread that starts something and then waits in a way of its own leaves the answer to
         // this thread.
         let is_left = std::mem::take(&mut self.woken_by_source) && others <= FEW && !driven;
-        if !nudge.takes_over() && others != 0 && !is_left {
+        if !waker.takes_over() && others != 0 && !is_left {
             self.life = life;
-            sleep.at_most(self.begin_nap(driven));
+            sleep.at_most(self.begin_short_sleep(driven));
             return Served::Nothing;
         }
         if std::mem::take(&mut self.beside) {
             // They tend to be at it again for as long.
-            self.nap = (self.nap / 4).max(NAP[0]);
+            self.short_sleep = (self.short_sleep / 4).max(SHORT_SLEEP[0]);
         }
-        self.doubts = false;
+        self.probes = false;
         let woken = crate::intent::woken();
         let mut found = false;
         for source in list {
             survive(|| found |= source.poll());
         }
         // What completions have just started is no sign of life of another thread.
-        self.life = if found { nudge.life() } else { life };
+        self.life = if found { waker.life() } else { life };
         if found {
-            self.issued = nudge.issued();
+            self.issued = waker.issued();
             // The thread that was woken may need this processor, and polls itself if it waits
             // again.
             self.busy = (crate::intent::woken() == woken).then(Instant::now);
@@ -348,31 +348,31 @@ impl Sources {
             }
         }
         // Nor is what sources have just sent.
-        self.life = nudge.life();
+        self.life = waker.life();
         Served::Nothing
     }
 
-    /// What is left of the present nap, if it goes on.
-    fn nap_left(&mut self, nudge: &Nudge) -> Option<Duration> {
-        let left = self.nap_until?.saturating_duration_since(Instant::now());
-        if left.is_zero() || nudge.rests() {
-            self.nap_until = None;
+    /// What is left of the present short sleep, if it goes on.
+    fn left_of_sleep(&mut self, waker: &HelperWaker) -> Option<Duration> {
+        let left = self.sleeps_until?.saturating_duration_since(Instant::now());
+        if left.is_zero() || waker.rests() {
+            self.sleeps_until = None;
             return None;
         }
         Some(left)
     }
 
-    /// Leaves others at work for so long, or until they go to sleep.
-    fn begin_nap(&mut self, driven: bool) -> Duration {
+    /// Leaves others at work for the time that it returns, or until they go to sleep.
+    fn begin_short_sleep(&mut self, driven: bool) -> Duration {
         self.beside = true;
-        // A thread that does not wait now may have begun to compute: a short nap shows.
-        self.doubts = !self.doubts && !driven;
-        let nap = if self.doubts { NAP[0] } else { self.nap };
-        if !self.doubts {
-            self.nap = (2 * nap).min(NAP[1]);
+        // A thread that does not wait now may have begun to compute: the shortest sleep shows.
+        self.probes = !self.probes && !driven;
+        let sleep = if self.probes { SHORT_SLEEP[0] } else { self.short_sleep };
+        if !self.probes {
+            self.short_sleep = (2 * sleep).min(SHORT_SLEEP[1]);
         }
-        self.nap_until = Some(Instant::now() + nap);
-        nap
+        self.sleeps_until = Some(Instant::now() + sleep);
+        sleep
     }
 }
 
@@ -402,8 +402,8 @@ impl<'a> Sleep<'a> {
     }
 
     /// Sleeps. Whether a source's descriptor was readable.
-    fn on(mut self, nudge: BorrowedFd<'a>) -> bool {
-        self.on_readable(nudge);
+    fn on(mut self, wakes: BorrowedFd<'a>) -> bool {
+        self.on_readable(wakes);
         let limit = self
             .limit
             .map(|limit| Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() });
@@ -478,14 +478,14 @@ mod tests {
         let lasts = Duration::from_millis(50);
         while begin.elapsed() < lasts {
             counted.started.fetch_add(1, Ordering::SeqCst);
-            helper.nudge().issue();
+            helper.helper_waker().issue();
             let next = Instant::now() + Duration::from_micros(3);
             while Instant::now() < next {
                 std::hint::spin_loop();
             }
         }
         let polls = counted.polls.load(Ordering::Relaxed);
-        let most = (2 * begin.elapsed().as_micros() / NAP[0].as_micros()) as u64 + 100;
+        let most = (2 * begin.elapsed().as_micros() / SHORT_SLEEP[0].as_micros()) as u64 + 100;
         assert!(polls <= most, "{polls} polls, not {most}, while operations were started");
         while counted.is_pending() {
             assert!(begin.elapsed() < Duration::from_secs(30), "nothing has seen the end");
@@ -493,6 +493,6 @@ mod tests {
         }
         over.store(1, Ordering::SeqCst);
         helper.one_leaves();
-        helper.nudge().wake();
+        helper.helper_waker().wake();
     }
 }

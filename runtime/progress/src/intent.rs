@@ -14,7 +14,7 @@ pub fn will_drive() -> bool {
     WILL_DRIVE.get()
 }
 
-/// Says whether it is, and returns what was said before.
+/// Sets whether it is, and returns what was set before.
 pub(crate) fn set_will_drive(will: bool) -> bool {
     WILL_DRIVE.replace(will)
 }

@@ -3,7 +3,7 @@
 //! | module | what it offers |
 //! |---|---|
 //! | [`executor`] | the engine of a PE: sources are polled, watched words looked at, tasks woken |
-//! | [`helper`], [`nudge`] | the one thread of a process that drives it while no other does |
+//! | [`helper`], [`helper_waker`] | the one thread of a process that drives it while no other does |
 //! | [`source`] | what the engine polls, and where it reads words that it cannot load |
 //! | [`wait`] | how long a thread that waits looks around before it sleeps |
 //! | [`completion`] | what runs when an operation is over |
@@ -12,7 +12,7 @@
 //! | [`copies`] | a thread that performs large copies |
 //! | [`control`], [`fabric`] | what the PEs of a host share beside symmetric memory |
 //! | [`kernels`] | the words by which kernels of devices ask for something |
-//! | [`pokes`] | a queue that threads run for each other |
+//! | [`run_flag`] | a queue that threads run for each other |
 //! | [`shares`] | work that several PEs share out among themselves |
 //! | [`bell`], [`doorbell`] | how a store wakes a PE if, and only if, it sleeps |
 //! | [`suite`] | all ways in which the engine is driven, for the suites of what it polls |
@@ -46,19 +46,19 @@ pub mod flight;
 #[cfg(not(loom))]
 pub mod helper;
 #[cfg(not(loom))]
+pub mod helper_waker;
+#[cfg(not(loom))]
 mod intent;
 #[cfg(not(loom))]
 pub mod kernels;
 #[cfg(all(test, loom))]
 mod loom_roles;
 pub mod notes;
-#[cfg(not(loom))]
-pub mod nudge;
 pub mod opset;
-pub mod pokes;
 #[cfg(not(loom))]
 pub mod record;
 mod roles;
+pub mod run_flag;
 pub mod shares;
 #[cfg(not(loom))]
 pub mod source;

@@ -19,11 +19,11 @@ use crate::roles::{Around, Holder, Parked, Roles};
 struct Rules {
     /// A thread that gives the role up with watches left kicks the helper.
     role_kicks: bool,
-    /// So does a thread that ends its wish.
-    wish_kicks: bool,
+    /// So does a thread that ends its request.
+    request_kicks: bool,
 }
 
-const ALL: Rules = Rules { role_kicks: true, wish_kicks: true };
+const ALL: Rules = Rules { role_kicks: true, request_kicks: true };
 
 /// What one sleeps on until it is rung: an event descriptor, or a thread's own place to park, for
 /// which loom's is no use: it forgets that a thread was unparked while it had to wait for a lock.
@@ -198,7 +198,7 @@ impl Pe {
     fn help(&self, rules: Rules) {
         let me = Arc::new(Bell::default());
         while !self.is_closed() {
-            let has_nothing = || self.roles.unfired() == 0 || self.roles.is_wished();
+            let has_nothing = || self.roles.unfired() == 0 || self.roles.is_requested();
             if !has_nothing() && self.roles.try_take(Holder::Helper) {
                 self.drive(&me, has_nothing);
                 self.roles.give_up(&Kicks(self, rules.role_kicks));
@@ -218,10 +218,10 @@ impl Pe {
             return;
         }
         self.register(word, &signal);
-        let mut wished = false;
-        let end_wish = |wished: &mut bool| {
-            if std::mem::take(wished) {
-                self.roles.end_wish(&Kicks(self, rules.wish_kicks));
+        let mut requested = false;
+        let end_request = |requested: &mut bool| {
+            if std::mem::take(requested) {
+                self.roles.end_request(&Kicks(self, rules.request_kicks));
             }
         };
         while !self.has_come(word) {
@@ -231,19 +231,19 @@ impl Pe {
                     continue;
                 }
                 if self.roles.try_take(Holder::Waiting) {
-                    end_wish(&mut wished);
+                    end_request(&mut requested);
                     self.drive(&me, is_set);
                     self.roles.give_up(&Kicks(self, rules.role_kicks));
                 }
                 if !is_set() {
-                    wished = wished || self.roles.wish(&Kicks(self, true));
+                    requested = requested || self.roles.request(&Kicks(self, true));
                     let may_stay = || self.roles.unfired() == 0 || self.is_closed();
                     self.roles.park(Arc::clone(&me), may_stay, || me.sleep());
                 }
             }
         }
         self.cancel(word);
-        end_wish(&mut wished);
+        end_request(&mut requested);
     }
 
     fn close(&self) {
@@ -299,14 +299,18 @@ fn hangs(test: &str) {
         .args(["--exact", "--ignored", "--nocapture", &name])
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&model.stderr);
-    assert!(!model.status.success() && told.contains("deadlock; threads"), "{test}: {} {told}", model.status);
+    let output = String::from_utf8_lossy(&model.stderr);
+    assert!(
+        !model.status.success() && output.contains("deadlock; threads"),
+        "{test}: {} {output}",
+        model.status
+    );
 }
 
 #[test]
 fn loom_a_thread_that_leaves_watches_alone_hangs() {
     hangs("gives_the_role_up_without_a_kick");
-    hangs("ends_a_wish_without_a_kick");
+    hangs("ends_a_request_without_a_kick");
 }
 
 #[test]
@@ -317,6 +321,6 @@ fn gives_the_role_up_without_a_kick() {
 
 #[test]
 #[ignore = "hangs, as another test sees"]
-fn ends_a_wish_without_a_kick() {
-    waits(Rules { wish_kicks: false, ..ALL }, [true, false], 2);
+fn ends_a_request_without_a_kick() {
+    waits(Rules { request_kicks: false, ..ALL }, [true, false], 2);
 }

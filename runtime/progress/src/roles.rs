@@ -52,13 +52,13 @@ impl Parked for std::thread::Thread {
 /// The roles of the threads of one PE.
 ///
 /// All accesses are in one order that all threads agree on. Of a new watch and a thread that gives
-/// the role up, of a wish and the helper that falls asleep, one side sees the other.
+/// the role up, of a request and the helper that falls asleep, one side sees the other.
 #[derive(Debug)]
 pub(crate) struct Roles<T> {
     /// Which [`Holder`] has the role, or [`NONE`].
     holder: AtomicU32,
     /// Threads in `block_on` to which the helper is to leave the role.
-    wishes: AtomicUsize,
+    requests: AtomicUsize,
     /// Watches that have not fired. Changed under the lock of the watches.
     unfired: AtomicUsize,
     /// Threads in `block_on` that found the role taken.
@@ -69,7 +69,7 @@ impl<T> Default for Roles<T> {
     fn default() -> Self {
         Self {
             holder: AtomicU32::new(NONE),
-            wishes: AtomicUsize::new(0),
+            requests: AtomicUsize::new(0),
             unfired: AtomicUsize::new(0),
             parked: Mutex::new(Vec::new()),
         }
@@ -110,29 +110,29 @@ impl<T: Parked> Roles<T> {
     ///
     /// Else the helper would keep the role for thread after thread: each thread that it wakes waits
     /// for the next thing before the helper has seen that nothing is left to wait for.
-    pub(crate) fn wish(&self, around: &impl Around) -> bool {
+    pub(crate) fn request(&self, around: &impl Around) -> bool {
         if in_one_order(|| self.holder.load(Ordering::SeqCst)) != Holder::Helper as u32 {
             return false;
         }
         // The helper looks before it sleeps, and the ring stays until it has seen it.
-        in_one_order(|| self.wishes.fetch_add(1, Ordering::SeqCst));
+        in_one_order(|| self.requests.fetch_add(1, Ordering::SeqCst));
         around.ring();
         true
     }
 
-    /// Ends a wish, because this thread has the role or needs it no more.
-    pub(crate) fn end_wish(&self, around: &impl Around) {
-        // The helper leaves the role alone while there are wishes. Either it sees that this one is
-        // gone, or we see that no thread has the role.
-        in_one_order(|| self.wishes.fetch_sub(1, Ordering::SeqCst));
+    /// Ends a request, because this thread has the role or needs it no more.
+    pub(crate) fn end_request(&self, around: &impl Around) {
+        // The helper leaves the role alone while there are requests. Either it sees that this one
+        // is gone, or we see that no thread has the role.
+        in_one_order(|| self.requests.fetch_sub(1, Ordering::SeqCst));
         if self.unfired() > 0 && !self.is_taken() {
             around.kick();
         }
     }
 
     /// Whether the helper is to leave the role to another thread.
-    pub(crate) fn is_wished(&self) -> bool {
-        in_one_order(|| self.wishes.load(Ordering::SeqCst)) > 0
+    pub(crate) fn is_requested(&self) -> bool {
+        in_one_order(|| self.requests.load(Ordering::SeqCst)) > 0
     }
 
     /// Parks this thread by `sleep`, unless no other thread has the role and there is something to

@@ -6,7 +6,7 @@ use std::{fmt, os::fd::BorrowedFd, time::Duration};
 ///
 /// Tasks and threads that wait [`poll`](Self::poll) it. While none does, the helper thread of the
 /// process polls it, or sleeps as [`arm`](Self::arm) says. A source that has something to do that
-/// no descriptor shows [nudges](crate::nudge::Nudge::nudge) it.
+/// no descriptor shows [notifies](crate::helper_waker::HelperWaker::notify) it.
 pub trait Source: Send + Sync + fmt::Debug {
     /// Completes what is over, and never blocks. True if anything was.
     fn poll(&self) -> bool;
@@ -45,7 +45,7 @@ pub enum Armed<'a> {
     /// There is something to do, so the helper polls again.
     Ready,
     /// The helper may sleep until the descriptor is readable, or for `limit`, or until it is
-    /// nudged.
+    /// notified.
     Asleep {
         /// Readable when something is over.
         descriptor: Option<BorrowedFd<'a>>,

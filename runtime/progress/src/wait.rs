@@ -1,8 +1,8 @@
 //! How a thread that waits goes from looking in a loop to sleep.
 //!
 //! It spins, then offers its processor to others, then sleeps: in pieces, where a store may come
-//! without a ring, and else until it is woken. The helper thread also naps while others are at
-//! work.
+//! without a ring, and else until it is woken. The helper thread also sleeps for short times while
+//! others are at work.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -22,10 +22,10 @@ const CHANCE: u32 = 4;
 const LONG_WAITS: u32 = 16;
 /// How long a sleep in pieces lasts between two looks.
 const PIECE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(16)];
-/// How long the helper naps while other threads poll: from, and up to, twice as long each time. In
-/// a virtual machine each look costs them tens of microseconds, which the timer takes; a thread
+/// How long the helper sleeps while other threads poll: from, and up to, twice as long each time.
+/// In a virtual machine each look costs them tens of microseconds, which the timer takes; a thread
 /// that begins to compute is not replaced before.
-pub(crate) const NAP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(4)];
+pub(crate) const SHORT_SLEEP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(4)];
 /// How soon the helper looks again at words that no processor can load: at first, later, and at
 /// last.
 pub(crate) const LOOK: [Duration; 3] =
@@ -103,10 +103,10 @@ impl WaitPolicy {
         (slept / 8).clamp(PIECE[0], PIECE[1])
     }
 
-    /// How long the helper naps between two looks at a word that no processor can load, and that
-    /// has been waited for so long: a sixteenth of that, and in long waits, for which an idle
-    /// processor would be charged several percent, a 256th.
-    pub(crate) fn nap(&self, waited: Duration) -> Duration {
+    /// How long the helper sleeps between two looks at a word that no processor can load, and that
+    /// has been waited for since `waited` ago: a sixteenth of that, and in long waits, for which an
+    /// idle processor would be charged several percent, a 256th.
+    pub(crate) fn look_interval(&self, waited: Duration) -> Duration {
         let [first, later, last] = self.look;
         (waited / 16).clamp(first, later).max((waited / 256).min(last))
     }
@@ -167,12 +167,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_rings_no_bell_is_looked_for_at_naps_that_grow_with_the_wait() {
+    fn what_rings_no_bell_is_looked_for_at_intervals_that_grow_with_the_wait() {
         let policy = WaitPolicy::new(Duration::ZERO, 0, false);
         let [us, ms] = [Duration::from_micros, Duration::from_millis];
         let waited = [ms(0), us(800), us(1600), ms(4), ms(16), ms(256), ms(512), ms(5000)];
-        let naps = [us(50), us(50), us(100), us(250), ms(1), ms(1), ms(2), ms(4)];
-        assert_eq!(waited.map(|waited| policy.nap(waited)), naps);
+        let intervals = [us(50), us(50), us(100), us(250), ms(1), ms(1), ms(2), ms(4)];
+        assert_eq!(waited.map(|waited| policy.look_interval(waited)), intervals);
     }
 
     #[test]

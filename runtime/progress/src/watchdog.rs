@@ -167,12 +167,12 @@ impl Watchdog {
     fn run(&self) {
         // Before the first look at the fabric: who drops that later finds the thread to wake.
         drop(lock(&self.thread));
-        let mut told = Told::default();
+        let mut reported = Reported::default();
         while let Some(fabric) = self.fabric.upgrade() {
             if self.has_nobody(&fabric) {
                 return;
             }
-            let look = self.look(&fabric, &mut told);
+            let look = self.look(&fabric, &mut reported);
             // Not held while printing or asleep, so that memory goes when the PEs go.
             drop(fabric);
             match look {
@@ -188,7 +188,7 @@ impl Watchdog {
                     }
                 }
                 Look::Until(time) => thread::park_timeout(time.max(Duration::from_millis(10))),
-                Look::Stuck(stuck) => self.report(*stuck, &mut told),
+                Look::Stuck(stuck) => self.report(*stuck, &mut reported),
             }
         }
     }
@@ -203,7 +203,7 @@ impl Watchdog {
     }
 
     /// Looks at all boards.
-    fn look(&self, fabric: &Fabric, told: &mut Told) -> Look {
+    fn look(&self, fabric: &Fabric, reported: &mut Reported) -> Look {
         let (mut present, mut stuck, mut next) = (HashSet::new(), Vec::new(), None::<Duration>);
         // What is nearly due is reported along with what is due.
         let nearly = self.limit.saturating_sub((self.limit / 10).max(Duration::from_millis(250)));
@@ -213,10 +213,10 @@ impl Watchdog {
             for seen in seen {
                 let id = (pe, seen.id);
                 present.insert(id);
-                if told.entries.contains(&id) {
+                if reported.entries.contains(&id) {
                     continue;
                 }
-                if let Some(again) = told.silent.get(&id)
+                if let Some(again) = reported.silent.get(&id)
                     && seen.age < *again
                 {
                     let left = *again - seen.age;
@@ -231,19 +231,19 @@ impl Watchdog {
                 next = Some(next.map_or(left, |next| next.min(left)));
             }
         }
-        told.entries.retain(|id| present.contains(id));
-        told.silent.retain(|id, _| present.contains(id));
-        if due && !self.have_answered(&mut stuck, told) {
+        reported.entries.retain(|id| present.contains(id));
+        reported.silent.retain(|id, _| present.contains(id));
+        if due && !self.have_answered(&mut stuck, reported) {
             return Look::Until(ANSWER);
         }
         if stuck.iter().any(|(_, seen)| seen.age >= self.limit) {
-            told.entries.extend(stuck.iter().map(|(pe, seen)| (*pe, seen.id)));
+            reported.entries.extend(stuck.iter().map(|(pe, seen)| (*pe, seen.id)));
             return Look::Stuck(Box::new(Stuck {
                 entries: stuck,
                 boards: Boards::of(&fabric.control, &fabric.heap),
             }));
         }
-        // Beside what has been told, something new is due no sooner than that.
+        // Beside what has been reported, something new is due no sooner than that.
         match next.or_else(|| self.is_anything_entered(fabric).then_some(self.limit)) {
             Some(time) => Look::Until(time),
             None => Look::Quiet,
@@ -252,13 +252,13 @@ impl Watchdog {
 
     /// Leaves out what nobody waits for any more: a future that was forgotten is not polled when it
     /// is woken. False while an answer may yet come.
-    fn have_answered(&self, stuck: &mut Vec<(usize, Seen)>, told: &mut Told) -> bool {
+    fn have_answered(&self, stuck: &mut Vec<(usize, Seen)>, reported: &mut Reported) -> bool {
         let executors: HashMap<usize, Arc<Executor>> = lock(&self.executors)
             .iter()
             .filter_map(|(pe, executor)| Some((*pe, executor.upgrade()?)))
             .collect();
-        let Some(asked) = told.asked else {
-            told.asked = Some(Instant::now());
+        let Some(asked) = reported.asked else {
+            reported.asked = Some(Instant::now());
             let asked: HashSet<usize> = stuck.iter().map(|(pe, _)| *pe).collect();
             asked.iter().filter_map(|pe| executors.get(pe)).for_each(|executor| executor.ask());
             return false;
@@ -269,12 +269,12 @@ impl Watchdog {
         if stuck.iter().any(is_silent) && asked.elapsed() < PATIENCE.min(self.limit / 2) {
             return false;
         }
-        told.asked = None;
+        reported.asked = None;
         stuck.retain(|entry| {
             let silent = is_silent(entry);
             if silent {
                 let (pe, seen) = entry;
-                told.silent.insert((*pe, seen.id), seen.age + self.limit);
+                reported.silent.insert((*pe, seen.id), seen.age + self.limit);
             }
             !silent
         });
@@ -282,7 +282,7 @@ impl Watchdog {
     }
 
     /// Says what is stuck, and sees to it that the table is printed.
-    fn report(&self, stuck: Stuck, told: &mut Told) {
+    fn report(&self, stuck: Stuck, reported: &mut Reported) {
         let Stuck { entries, boards } = stuck;
         let mut lines: Vec<(String, Vec<usize>, Duration)> = Vec::new();
         let is_sync = |(_, seen): &(usize, Seen)| seen.activity.call == Call::Sync;
@@ -313,14 +313,14 @@ impl Watchdog {
         let bootstrap = self.reporter.0.upgrade();
         let launcher_tells = bootstrap.as_ref().is_some_and(|bootstrap| bootstrap.stuck());
         if !launcher_tells && let Some(boards) = &boards {
-            text += &self.table(boards, told);
+            text += &self.table(boards, reported);
         }
         oxshmem_base::report(text.trim_end());
     }
 
     /// The table of all PEs and what is wrong with it, unless it would say the same as the last
     /// time.
-    fn table(&self, boards: &Boards, told: &mut Told) -> String {
+    fn table(&self, boards: &Boards, reported: &mut Reported) -> String {
         let all = boards.read();
         let others_wait = |pe: &PeBoard| {
             pe.standing == Standing::Joined && pe.seen.iter().any(|seen| seen.age >= self.limit)
@@ -330,13 +330,13 @@ impl Watchdog {
         let table = table_of(&all, boards, &self.host);
         if all.len() < 2
             || first.is_none_or(|pe| !self.pes.contains(&pe))
-            || table.says_the_same_as(&told.table)
+            || table.says_the_same_as(&reported.table)
         {
             return String::new();
         }
         let mismatches: String = table.mismatches().iter().map(|line| format!("oxshmem: {line}\n")).collect();
         let text = format!("{mismatches}oxshmem: the PEs of this host:\n{table}");
-        told.table = table;
+        reported.table = table;
         text
     }
 }
@@ -350,7 +350,7 @@ fn barriers(boards: &Boards) -> HashSet<(u64, u64)> {
 
 /// What has been reported.
 #[derive(Default)]
-struct Told {
+struct Reported {
     entries: HashSet<(usize, (usize, u64))>,
     /// Since when the futures of what may be stuck have been asked whether they still wait.
     asked: Option<Instant>,

@@ -29,7 +29,7 @@ use oxshmem_memory::{
 };
 use oxshmem_progress::{
     completion::Completion,
-    nudge::Nudge,
+    helper_waker::HelperWaker,
     source::{Armed, Source},
 };
 
@@ -60,7 +60,7 @@ struct Queue {
     /// Whether the helper thread sleeps on `ready`.
     armed: AtomicBool,
     ready: Ready,
-    nudge: Arc<Nudge>,
+    nudge: Arc<HelperWaker>,
 }
 
 #[derive(Default)]
@@ -94,7 +94,7 @@ impl Emulated {
         at: usize,
         len: usize,
         latency: Duration,
-        nudge: &Arc<Nudge>,
+        nudge: &Arc<HelperWaker>,
     ) -> Result<Self> {
         let shown = Arc::new(HostMap::reserved(
             map.local_pes(),
@@ -380,13 +380,13 @@ unsafe impl Device for Emulated {
 mod tests {
     use super::*;
 
-    fn device_of(nudge: &Arc<Nudge>, latency: Duration) -> Emulated {
+    fn device_of(nudge: &Arc<HelperWaker>, latency: Duration) -> Emulated {
         let map = Arc::new(HostMap::new(2, 1 << 20).unwrap());
         Emulated::new(&map, 1 << 16, 1 << 17, latency, nudge).unwrap()
     }
 
     fn device(latency: Duration) -> Emulated {
-        device_of(&Arc::new(Nudge::new().unwrap()), latency)
+        device_of(&Arc::new(HelperWaker::new().unwrap()), latency)
     }
 
     #[test]

@@ -12,7 +12,7 @@ use oxshmem_base::{
 };
 use oxshmem_job::Bootstrap;
 use oxshmem_memory::HostMap;
-use oxshmem_progress::nudge::Nudge;
+use oxshmem_progress::helper_waker::HelperWaker;
 
 use super::{AnyDevice, Description, Made, emulated::Emulated};
 
@@ -115,12 +115,12 @@ pub(crate) struct Parts<'a> {
     pub(crate) at: usize,
     pub(crate) made: &'a Made,
     /// What wakes the helper that polls it.
-    pub(crate) nudge: &'a Arc<Nudge>,
+    pub(crate) helper_waker: &'a Arc<HelperWaker>,
 }
 
 /// The device of this PE, if it has one. Collective over all PEs.
 pub(crate) async fn make(parts: Parts<'_>) -> Result<Option<AnyDevice>> {
-    let Parts { bootstrap, settings, spaces, host, at, made, nudge } = parts;
+    let Parts { bootstrap, settings, spaces, host, at, made, helper_waker: nudge } = parts;
     let Some(heap) = spaces.gpu else { return Ok(None) };
     let has = spaces.gpu_pes[bootstrap.placement().pe];
     if settings.gpu_emulate {

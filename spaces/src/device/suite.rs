@@ -9,8 +9,8 @@ use std::{
 use oxshmem_base::{Result, settings::FenceSide};
 use oxshmem_memory::word::{Atomic, Width};
 use oxshmem_progress::{
-    executor::Executor, fabric::Fabric, flight::Flight, nudge::Nudge, source::Source, suite::Way,
-    wait::WaitPolicy,
+    executor::Executor, fabric::Fabric, flight::Flight, helper_waker::HelperWaker, source::Source,
+    suite::Way, wait::WaitPolicy,
 };
 
 use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Number, Pattern, ReduceOp, numbers};
@@ -18,10 +18,10 @@ use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Number, Patter
 /// Runs the suite over a device that `make` makes, of 2 PEs and 64 KiB, zeroed: with the helper
 /// alone, and then awaited in each of these ways to drive the engine. Panics at the first promise
 /// that is broken.
-pub fn check(ways: impl Iterator<Item = Way>, make: impl Fn(&Arc<Nudge>) -> AnyDevice) {
+pub fn check(ways: impl Iterator<Item = Way>, make: impl Fn(&Arc<HelperWaker>) -> AnyDevice) {
     let with_engine = || {
         let fabric = Fabric::new(1, 1 << 16, false).unwrap_or_else(|error| panic!("{error}"));
-        let device = make(fabric.nudge());
+        let device = make(fabric.helper_waker());
         let policy = WaitPolicy::new(Duration::from_micros(2), 0, false);
         let engine = Executor::new(&fabric, 0, FenceSide::Writer, policy);
         let attached = engine.attach_sources(vec![Arc::clone(&device) as Arc<dyn Source>]);

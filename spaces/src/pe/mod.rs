@@ -127,7 +127,7 @@ impl Pe {
             host: &fabric.heap,
             at: places.device,
             made: &made,
-            nudge: fabric.nudge(),
+            helper_waker: fabric.helper_waker(),
         })
         .await?;
         let fence_side = settings.fence_for(pes, cpus, membarrier)?;
@@ -486,11 +486,11 @@ impl Pe {
     }
 
     /// The status of the `global_exit` that ends the job, if that is why a PE was lost: it may show
-    /// before the launcher has said so, for which this waits a moment.
+    /// before the launcher's message, for which this waits a moment.
     pub fn global_exit_behind_a_loss(&self) -> Option<i32> {
         /// As long as the launcher itself waits to know what caused what.
         const MOMENT: Duration = Duration::from_millis(100);
-        match self.engine.failure_said_within(MOMENT) {
+        match self.engine.failure_within(MOMENT) {
             Some(Failure::GlobalExit { status, .. }) => Some(status),
             _ => None,
         }

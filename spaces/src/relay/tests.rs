@@ -30,7 +30,7 @@ fn three_with_cores(link: Link, latency: Duration) -> (Arc<Wires>, [(End, Arc<Co
     let wires = wires(3, link);
     let fabrics = [2, 1].map(|n| Arc::new(Fabric::new(n, 2 * MEMORY + ROOM, true).unwrap()));
     let devices = fabrics.each_ref().map(|fabric| -> AnyDevice {
-        Arc::new(Emulated::new(&fabric.heap, MEMORY, MEMORY, latency, fabric.nudge()).unwrap())
+        Arc::new(Emulated::new(&fabric.heap, MEMORY, MEMORY, latency, fabric.helper_waker()).unwrap())
     });
     let ends = [(0, 0, 0), (1, 1, 0), (2, 0, 1)].map(|(pe, host, block)| {
         let fabric = &fabrics[host];

@@ -49,7 +49,7 @@ use oxshmem_ops::context::ContextHandles;
 use oxshmem_progress::{
     activity::{Activity, Call, Place},
     counters::Count,
-    pokes::Pokes,
+    run_flag::RunFlag,
 };
 use oxshmem_spaces::allocation::Allocation;
 
@@ -112,7 +112,7 @@ pub(crate) struct Core {
     /// For how many pauses to leave the awaited word alone.
     pauses: AtomicU32,
     /// A thread wants the queue looked at, and found it locked.
-    poked: Pokes,
+    poked: RunFlag,
     recorded: Recorded,
     pub(crate) registry: Arc<Registry>,
     /// The place of its scratch memory.
@@ -147,7 +147,7 @@ impl Core {
             queue: Mutex::default(),
             last_wait: LastWait::default(),
             pauses: AtomicU32::new(0),
-            poked: Pokes::default(),
+            poked: RunFlag::default(),
             recorded: Recorded::default(),
             registry: Arc::clone(registry),
             place,

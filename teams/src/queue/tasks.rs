@@ -234,7 +234,7 @@ impl Core {
     /// again.
     #[cold]
     pub(super) fn poke(&self) {
-        self.poked.poke(
+        self.poked.request(
             || self.queue.try_lock(),
             |mut queue| {
                 self.look_again(&mut queue);

@@ -69,7 +69,7 @@ use oxshmem_base::{
 };
 use oxshmem_job::Bootstrap;
 use oxshmem_memory::Segment;
-use oxshmem_progress::{executor::Executor, failure::Failure, nudge::Nudge};
+use oxshmem_progress::{executor::Executor, failure::Failure, helper_waker::HelperWaker};
 use slab::Slab;
 use ucx_sys::*;
 
@@ -128,7 +128,7 @@ struct Worker {
     listener: OnceLock<Weak<dyn Listener>>,
     executor: Weak<Executor>,
     /// What wakes the helper thread.
-    nudge: Arc<Nudge>,
+    nudge: Arc<HelperWaker>,
     /// Readable when there is something to do.
     descriptor: OwnedFd,
     /// The type of data `WORDS`.

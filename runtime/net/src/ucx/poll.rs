@@ -66,7 +66,7 @@ impl Worker {
         }
         let Some(serving) = completion::serve() else {
             // Or to the helper thread: that completion may be another worker's, or never return.
-            return self.nudge.nudge();
+            return self.nudge.notify();
         };
         let mut panics = Panics::default();
         while self.has_events.load(Ordering::Relaxed) && self.has_events.swap(false, Ordering::AcqRel) {
@@ -139,7 +139,7 @@ impl Worker {
     /// Something was gathered, which the helper thread sends if no other thread does. Called after
     /// the lock of what was gathered is given back.
     pub(super) fn gathering_began(&self) {
-        self.nudge.nudge();
+        self.nudge.notify();
     }
 
     /// Looks after the futures of this PE, whose memory others may have changed. A waker may run

@@ -113,7 +113,7 @@ pub struct Activity {
     pub call: Call,
     /// The team, if the call is a collective.
     pub team: u64,
-    /// Which of the team's collectives it is, counted from 1. 0: not said.
+    /// Which of the team's collectives it is, counted from 1. 0: not known.
     pub number: u64,
     /// What the call was given; use the functions below to write it.
     pub args: [u64; 4],
@@ -154,7 +154,7 @@ const SEGMENT_BIT: u32 = 32;
 const GLOBALS: u64 = 8;
 
 impl Activity {
-    /// A call of which nothing more is said.
+    /// A call of which nothing more is known.
     pub fn new(call: Call) -> Self {
         Self { call, team: 0, number: 0, args: [0; 4] }
     }
@@ -285,8 +285,8 @@ impl Place {
 }
 
 impl Board {
-    /// The board of PE `me`, of which `watchdog` is told. The executable's globals, if they are
-    /// symmetric, are behind the heap, from `globals_at` on.
+    /// The board of PE `me`, whose entries `watchdog` looks after. The executable's globals, if
+    /// they are symmetric, are behind the heap, from `globals_at` on.
     pub fn new(
         control: Arc<Control>,
         block: usize,

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_globals_of_the_executable_is_said_to_be_there() {
+    fn what_is_in_the_globals_of_the_executable_is_shown_there() {
         use oxshmem_job::Shared;
         use oxshmem_memory::{Extent, SegmentId};
         const GLOBALS_AT: usize = 4096;
@@ -456,7 +456,7 @@ mod tests {
             Ahead::ThisPe,
         );
         assert_eq!(seen(lock), "set_lock(lock at globals offset 0x0, which this PE has)");
-        // Whoever has none has all of it in the heap.
+        // A PE without globals has all of it in the heap.
         let none = Arc::new(Board::new(Arc::clone(&fabric.control), 0, 0, None, None));
         let _entry = none.enter(&lock);
         assert_eq!(

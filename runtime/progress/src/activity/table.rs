@@ -53,18 +53,18 @@ pub struct Row {
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     rows: Vec<Row>,
-    collectives: BTreeMap<Which, Meeting>,
+    collectives: BTreeMap<Which, Participants>,
 }
 
 /// One collective: team, host and number. The host is empty but for the teams of the PEs of a host,
 /// which share a number.
 type Which = (u64, String, u64);
 
-/// Those who have come to one collective.
+/// The PEs that have come to one collective.
 #[derive(Clone, Debug, Default)]
-struct Meeting {
+struct Participants {
     members: Vec<Member>,
-    /// Somebody is known to be in a barrier.
+    /// One of them is known to be in a barrier.
     is_barrier: bool,
 }
 
@@ -117,12 +117,12 @@ impl Table {
 
     /// A PE has come to a collective, of which the next row is.
     ///
-    /// Whoever has nothing to complete comes to a barrier by a sync, and knows no better. Where
-    /// somebody does know that it is a barrier, it is one for all.
+    /// A PE that has nothing to complete comes to a barrier by a sync, and knows no better. Where
+    /// one does know that it is a barrier, it is one for all.
     fn meet(&mut self, host: &str, pe: usize, activity: &mut Activity) {
         let host = if activity.team == SHARED { host.to_owned() } else { String::new() };
         let which = (activity.team, host, activity.number);
-        let Meeting { members, is_barrier } = self.collectives.entry(which).or_default();
+        let Participants { members, is_barrier } = self.collectives.entry(which).or_default();
         if activity.call == Call::Barrier && !std::mem::replace(is_barrier, true) {
             for member in members.iter_mut().filter(|member| member.activity.call == Call::Sync) {
                 member.activity.call = Call::Barrier;
@@ -166,8 +166,8 @@ impl Table {
     /// # Ok::<(), oxshmem_base::Error>(())
     /// ```
     pub fn mismatches(&self) -> Vec<String> {
-        let meetings = self.collectives.iter();
-        meetings.filter_map(|((_, host, _), meeting)| mismatch(host, &meeting.members)).collect()
+        let collectives = self.collectives.iter();
+        collectives.filter_map(|((_, host, _), at_it)| mismatch(host, &at_it.members)).collect()
     }
 
     /// The rows that are printed, and the PEs and ages of each.
@@ -254,7 +254,7 @@ fn mismatch(host: &str, members: &[Member]) -> Option<String> {
             None => camps.push((call, vec![*pe])),
         }
     }
-    // Whoever differs from most others is the one to look at.
+    // A PE that differs from most others is the one to look at.
     camps.sort_by_key(|(_, members)| members.len());
     let mut team = format!(" {}", first.place());
     if !host.is_empty() {

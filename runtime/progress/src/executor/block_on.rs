@@ -59,7 +59,7 @@ impl Executor {
         let signal = &waiter.signal;
         let mut cx = Context::from_waker(&waiter.waker);
         // Until this thread has the role, or waits no more.
-        let mut wish = None;
+        let mut request = None;
         loop {
             signal.set.store(false, Ordering::SeqCst);
             if self.poll_once(poll, &mut cx).is_ready() {
@@ -67,13 +67,13 @@ impl Executor {
             }
             while !signal.is_set() {
                 if let Some(_role) = self.try_role() {
-                    wish = None;
+                    request = None;
                     self.drive_blocking(|| signal.is_set());
                 }
                 if !signal.is_set() {
                     // There is nothing to drive, or another thread does.
-                    if wish.is_none() {
-                        wish = self.wish();
+                    if request.is_none() {
+                        request = self.request_role();
                     }
                     self.park();
                 }

@@ -43,7 +43,7 @@ pub(super) struct Driver {
     kind: AtomicU8,
     pub(super) roles: Roles<Thread>,
     /// Whether a thread in `block_on` sleeps although nothing is watched, so that no writer rings.
-    dozes: AtomicBool,
+    sleeps_unwatched: AtomicBool,
     /// Whether the task is at work.
     task_works: AtomicBool,
     /// Whether something was started on another host, for whose end a task may wait, and the driver
@@ -59,8 +59,8 @@ pub(super) struct Driver {
 
 impl Driver {
     /// Whether a thread sleeps although nothing is watched.
-    pub(super) fn dozes(&self) -> bool {
-        self.dozes.load(Ordering::Relaxed)
+    pub(super) fn sleeps_unwatched(&self) -> bool {
+        self.sleeps_unwatched.load(Ordering::Relaxed)
     }
 
     /// Whether a thread has the role.
@@ -73,7 +73,7 @@ impl Driver {
         self.kind.load(Ordering::Acquire) == HELPER
     }
 
-    /// Whether the helper sees a new wait for device memory in time without being roused. Asked
+    /// Whether the helper sees a new wait for device memory in time without being woken. Asked
     /// after the watch was registered.
     pub(super) fn looks_soon(&self) -> bool {
         // Relaxed, as is the store below: the lock of the watches, which this thread had before
@@ -95,20 +95,20 @@ impl Driver {
 thread_local! {
     /// Whose [`Role`] this thread has, the latest if it has several.
     static HAS_ROLE: Cell<*const Executor> = const { Cell::new(ptr::null()) };
-    /// How many [wishes](Wish) it has.
-    static WISHES: Cell<usize> = const { Cell::new(0) };
+    /// How many [requests](RoleRequest) it has.
+    static REQUESTS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The role of a thread that waits in `block_on`.
 pub(super) struct Role<'a>(&'a Arc<Executor>);
 
-/// The wish of a thread in `block_on` that the helper has the role no longer.
-pub(super) struct Wish<'a>(&'a Arc<Executor>);
+/// The request of a thread in `block_on` that the helper gives up the role.
+pub(super) struct RoleRequest<'a>(&'a Arc<Executor>);
 
-impl Drop for Wish<'_> {
+impl Drop for RoleRequest<'_> {
     fn drop(&mut self) {
-        WISHES.set(WISHES.get().saturating_sub(1));
-        self.0.driver.roles.end_wish(self.0);
+        REQUESTS.set(REQUESTS.get().saturating_sub(1));
+        self.0.driver.roles.end_request(self.0);
     }
 }
 
@@ -188,7 +188,7 @@ impl Executor {
     pub(super) fn kick(self: &Arc<Self>) {
         // SeqCst: see `Roles::give_up` and `Shift::drop`.
         let driver = &self.driver;
-        if driver.dozes.load(Ordering::SeqCst) {
+        if driver.sleeps_unwatched.load(Ordering::SeqCst) {
             return self.bell.ring_process();
         }
         if driver.is_taken() || driver.task_works.load(Ordering::SeqCst) || will_drive() {
@@ -198,7 +198,7 @@ impl Executor {
             TASK => self.driver.task.notify_one(),
             HELPER => {
                 self.must_get_help();
-                self.helper.nudge().rouse();
+                self.helper.helper_waker().wake_if_asleep();
             }
             _ => {}
         }
@@ -223,20 +223,20 @@ impl Executor {
     /// thread that is in a `block_on` after all must not call it.
     pub fn jumped_out(self: &Arc<Self>) {
         will_not_drive();
-        self.driver.dozes.store(false, Ordering::SeqCst);
+        self.driver.sleeps_unwatched.store(false, Ordering::SeqCst);
         if HAS_ROLE.get() == Arc::as_ptr(self) {
             drop(Role(self));
         }
-        while WISHES.get() > 0 {
-            drop(Wish(self));
+        while REQUESTS.get() > 0 {
+            drop(RoleRequest(self));
         }
     }
 
     /// Asks the helper for the role, if it has it.
-    pub(super) fn wish(self: &Arc<Self>) -> Option<Wish<'_>> {
-        self.driver.roles.wish(self).then(|| {
-            WISHES.set(WISHES.get() + 1);
-            Wish(self)
+    pub(super) fn request_role(self: &Arc<Self>) -> Option<RoleRequest<'_>> {
+        self.driver.roles.request(self).then(|| {
+            REQUESTS.set(REQUESTS.get() + 1);
+            RoleRequest(self)
         })
     }
 
@@ -329,15 +329,15 @@ impl Executor {
                 }
             }
             if !alone && self.driver.roles.unfired() == 0 {
-                // Whoever ends the operation rings, and so does a thread that registers a watch
-                // meanwhile: SeqCst, so that it sees that we doze, or we see its watch.
-                self.driver.dozes.store(true, Ordering::SeqCst);
+                // The thread that ends the operation rings, and so does one that registers a watch
+                // meanwhile: SeqCst, so that it sees that we sleep, or we see its watch.
+                self.driver.sleeps_unwatched.store(true, Ordering::SeqCst);
                 if self.driver.roles.unfired() == 0 && !stop() {
                     self.rest_sources();
                     self.sleep_on(bell, None);
                 }
-                self.driver.dozes.store(false, Ordering::SeqCst);
-                self.helper.nudge().give_back();
+                self.driver.sleeps_unwatched.store(false, Ordering::SeqCst);
+                self.helper.helper_waker().give_back();
                 continue;
             }
             if self.arm() {
@@ -352,7 +352,7 @@ impl Executor {
                     }
                 }
                 self.disarm();
-                self.helper.nudge().give_back();
+                self.helper.helper_waker().give_back();
             }
         }
     }
@@ -386,7 +386,7 @@ impl Executor {
 enum Woken {
     /// Somebody rang, or there was a signal.
     Bell,
-    /// It is time to look for stores of which nobody was told.
+    /// It is time to look for stores that rang no bell.
     Tick,
 }
 
@@ -449,7 +449,7 @@ async fn drive(executor: &Executor, bell: &AsyncFd<Open>, timer: &mut Option<Asy
                 }
             }
             executor.disarm();
-            executor.helper.nudge().give_back();
+            executor.helper.helper_waker().give_back();
         }
         if executor.driver.is_taken() {
             // A thread that sleeps by now believes itself announced, which we may just have undone.

@@ -68,7 +68,7 @@ fn drive<'a>(
 ) -> bool {
     let Bell::Process(bell) = &*executor.bell else { return false };
     let roles = &executor.driver.roles;
-    let is_left = || roles.unfired() > 0 && !roles.is_wished() && !executor.is_closed();
+    let is_left = || roles.unfired() > 0 && !roles.is_requested() && !executor.is_closed();
     if !executor.driver.is_helper() || !is_left() {
         give_up(executor, role);
         return false;
@@ -134,7 +134,7 @@ fn look_at_device(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut Slee
 }
 
 /// Nothing is waited for in device memory. The next wait tends to begin soon after one, and is seen
-/// by a helper that is at hand, which costs the thread that waits less than to rouse it.
+/// by a helper that is at hand, which costs the thread that waits less than to wake it.
 fn stay_at_hand(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut Sleep<'_>) {
     let left = looks.tick.map(|tick| tick.saturating_duration_since(Instant::now()));
     looks.tick = looks.tick.filter(|_| left.is_some_and(|left| !left.is_zero()));
@@ -144,7 +144,7 @@ fn stay_at_hand(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut Sleep<
 }
 
 /// Says whether the helper looks `soon` whether a wait has begun. If it does not, it looks at those
-/// that began before this was said.
+/// that began before.
 fn stay(executor: &Executor, soon: bool, last: Instant, sleep: &mut Sleep<'_>) {
     executor.driver.look_soon(soon);
     if !soon && let Some(due) = executor.next_look(last) {

@@ -22,7 +22,8 @@ pub(super) struct Launcher {
 }
 
 impl Launcher {
-    /// Whether it has said its last word. Relaxed: at worst a thread that sleeps looks once more.
+    /// Whether its end of the connection is closed. Relaxed: at worst a thread that sleeps looks
+    /// once more.
     fn has_hung_up(&self) -> bool {
         self.hung_up.load(Ordering::Relaxed)
     }
@@ -53,7 +54,7 @@ impl Executor {
 
     /// Why the job can go on no more, if the launcher says so within `limit`, which is less than a
     /// second.
-    pub fn failure_said_within(&self, limit: Duration) -> Option<Failure> {
+    pub fn failure_within(&self, limit: Duration) -> Option<Failure> {
         self.see_launcher_within(limit).or_else(|| self.failure.get().cloned())
     }
 

@@ -168,9 +168,9 @@ impl Executor {
         self.policy.may_spin()
     }
 
-    /// Whether whoever waits for something is asleep. A hint.
+    /// Whether the thread or task that waits for something is asleep. A hint.
     pub fn is_asleep(&self) -> bool {
-        is_asleep(&self.sleep().sleeping) || self.driver.dozes()
+        is_asleep(&self.sleep().sleeping) || self.driver.sleeps_unwatched()
     }
 
     /// Whether a thread, or the task, looks for what is waited for. A hint.
@@ -202,7 +202,7 @@ impl Executor {
         let key = {
             let mut watches = lock(&self.watches);
             let key = watches.insert(probe, extent, keepalive, stored, place);
-            // A driver that is asleep has told the writers where its words are: this one may be
+            // A driver that is asleep has shown the writers where its words are: this one may be
             // elsewhere. One that falls asleep later, under this lock, counts it in.
             let sleep = self.sleep();
             let kinds = sleep.sleeping.load(Ordering::Relaxed);
@@ -249,7 +249,7 @@ impl Executor {
             // The helper is at hand where a thread has waited for device memory a moment ago.
             let looks = extent.segment == SegmentId::Gpu && !self.driver.looks_soon();
             if looks || self.bell.is_in_process() && self.expects_silent_stores() {
-                self.helper.nudge().rouse();
+                self.helper.helper_waker().wake_if_asleep();
             }
             if !self.bell.is_in_process() {
                 self.kick();
@@ -361,7 +361,7 @@ impl Executor {
         if self.driver.roles.unfired() == 0 {
             return None;
         }
-        lock(&self.watches).next_look(last, |waited| self.policy.nap(waited))
+        lock(&self.watches).next_look(last, |waited| self.policy.look_interval(waited))
     }
 
     /// [`scan`](Self::scan), for a thread that has stored to host memory.
@@ -515,7 +515,7 @@ impl Executor {
         self.driver.task.notify_one();
         self.bell.ring_process();
         // It lets go of this PE.
-        self.helper.nudge().wake();
+        self.helper.helper_waker().wake();
         woken.into_iter().for_each(StoredWaker::wake);
     }
 }
@@ -527,7 +527,7 @@ impl Looks for Executor {
 
     fn look_at_device(&self) {
         // A look may take some microseconds, and this may be a completion.
-        self.helper.nudge().rouse();
+        self.helper.helper_waker().wake_if_asleep();
     }
 
     fn end(&self, failure: &Failure) {

@@ -9,7 +9,7 @@ use std::{
 use oxshmem_base::{Error, Result};
 
 use super::{Executor, helping::Duty};
-use crate::{failure::Failure, nudge::Nudge, source::Source};
+use crate::{failure::Failure, helper_waker::HelperWaker, source::Source};
 
 impl Executor {
     /// Names what is polled. To be called once, before the PE waits for anything.
@@ -45,8 +45,8 @@ impl Executor {
     }
 
     fn poll_all(&self, sources: &[Arc<dyn Source>]) -> bool {
-        let nudge = self.helper.nudge();
-        nudge.show_life();
+        let waker = self.helper.helper_waker();
+        waker.show_life();
         let mut any = false;
         for source in sources {
             // What is gathered may be the question that this thread waits for the answer to.
@@ -54,7 +54,7 @@ impl Executor {
             any |= source.poll();
         }
         if any {
-            nudge.found_beside();
+            waker.found_beside();
         }
         any
     }
@@ -90,8 +90,8 @@ impl Executor {
     }
 
     /// What wakes the helper.
-    pub fn nudge(&self) -> &Arc<Nudge> {
-        self.helper.nudge()
+    pub fn helper_waker(&self) -> &Arc<HelperWaker> {
+        self.helper.helper_waker()
     }
 
     /// Returns when the helper does nothing any more for a source that is closed.
@@ -103,7 +103,7 @@ impl Executor {
     /// This thread is about to sleep.
     pub(super) fn rest_sources(&self) {
         if !self.sources().is_empty() {
-            self.helper.nudge().take_over();
+            self.helper.helper_waker().take_over();
         }
     }
 

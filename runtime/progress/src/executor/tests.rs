@@ -56,7 +56,7 @@ struct Waits<'a> {
 }
 
 impl<'a> Waits<'a> {
-    /// Number `pe` of the host. What rings no bell is looked for at naps of so long.
+    /// Number `pe` of the host. What rings no bell is looked for at intervals of `look`.
     fn new(fabric: &Fabric, memory: &'a Arc<Memory>, pe: usize, look: [Duration; 3]) -> Self {
         let policy = WaitPolicy::new(Duration::ZERO, 2, false).looking(look);
         let executor = Executor::new(fabric, pe, FenceSide::Writer, policy);
@@ -106,11 +106,11 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// Without bells a round would take as long as the nap between two looks.
+/// Without bells a round would take as long as the interval between two looks.
 #[test]
 fn two_pes_that_raise_words_of_each_others_device_memory_wake_each_other() {
     const ROUNDS: u64 = 300;
-    const NAP: Duration = Duration::from_secs(20);
+    const INTERVAL: Duration = Duration::from_secs(20);
     for in_process in [false, true] {
         let fabric = Fabric::new(2, 1 << 20, in_process).unwrap();
         let memory = Arc::new(Memory::default());
@@ -119,7 +119,7 @@ fn two_pes_that_raise_words_of_each_others_device_memory_wake_each_other() {
             for pe in [0, 1] {
                 let (fabric, memory, begin) = (&fabric, &memory, &begin);
                 scope.spawn(move || {
-                    let waits = Waits::new(fabric, memory, pe, [NAP; 3]);
+                    let waits = Waits::new(fabric, memory, pe, [INTERVAL; 3]);
                     begin.wait();
                     let raise = |value| {
                         memory.words[1 - pe].store(value, Ordering::SeqCst);
@@ -141,7 +141,7 @@ fn two_pes_that_raise_words_of_each_others_device_memory_wake_each_other() {
                 });
             }
         });
-        assert!(began.elapsed() < NAP, "{:?}", began.elapsed());
+        assert!(began.elapsed() < INTERVAL, "{:?}", began.elapsed());
         let reads = memory.reads.load(Ordering::Relaxed);
         assert!(reads <= 2 * 3 * ROUNDS, "{reads} reads in {ROUNDS} rounds of two waits");
     }
@@ -163,7 +163,7 @@ fn a_word_that_rings_no_bell_is_seen_by_looks_that_become_rare() {
             });
             waits.wait(1);
             let before = kernel.join().unwrap();
-            // 16 in the first 800 us, 49 while naps grow to 1 ms, and 84 of 1 ms.
+            // 16 in the first 800 us, 49 while intervals grow to 1 ms, and 84 of 1 ms.
             assert!((5..=160).contains(&before), "{before} looks in 100 ms");
         });
     }

@@ -280,12 +280,16 @@ impl Watches {
 
     /// When words of device memory that were looked at `last` at that time are looked at again, if
     /// any are waited for.
-    pub(super) fn next_look(&self, last: Instant, nap: impl Fn(Duration) -> Duration) -> Option<Instant> {
+    pub(super) fn next_look(
+        &self,
+        last: Instant,
+        interval: impl Fn(Duration) -> Duration,
+    ) -> Option<Instant> {
         if !self.open.in_device_memory() {
             return None;
         }
         let waits = self.unfired().filter_map(|watch| watch.since);
-        waits.map(|since| last.max(since) + nap(last.saturating_duration_since(since))).min()
+        waits.map(|since| last.max(since) + interval(last.saturating_duration_since(since))).min()
     }
 
     /// Marks every watch that holds, or each one if `all`, and collects the wakers. Those of device

@@ -54,7 +54,7 @@ use oxshmem_memory::{
 };
 use oxshmem_progress::{
     completion::{AllParts, Completion},
-    nudge::Nudge,
+    helper_waker::HelperWaker,
     source::{Armed, Source},
 };
 
@@ -132,7 +132,7 @@ pub(super) async fn join(
     len: usize,
     has: bool,
     host: &Arc<HostMap>,
-    (made, nudge): (&Made, &Arc<Nudge>),
+    (made, nudge): (&Made, &Arc<HelperWaker>),
 ) -> Result<Option<AnyDevice>> {
     let placement = bootstrap.placement();
     let mut memory = None;
@@ -189,7 +189,12 @@ pub struct Cuda {
 }
 
 impl Cuda {
-    fn new(memory: Arc<Memory>, host: &Arc<HostMap>, nudge: &Arc<Nudge>, patience: Duration) -> Result<Self> {
+    fn new(
+        memory: Arc<Memory>,
+        host: &Arc<HostMap>,
+        nudge: &Arc<HelperWaker>,
+        patience: Duration,
+    ) -> Result<Self> {
         let (count, len) = (memory.count(), memory.len());
         let map = match memory.range() {
             Some((base, stride)) => {
@@ -217,7 +222,7 @@ impl Cuda {
     /// # Errors
     /// What the driver refuses, and [`Error::Unsupported`] if there is no device.
     #[doc(hidden)]
-    pub fn alone(count: usize, len: usize, sharing: GpuSharing, nudge: &Arc<Nudge>) -> Result<Self> {
+    pub fn alone(count: usize, len: usize, sharing: GpuSharing, nudge: &Arc<HelperWaker>) -> Result<Self> {
         describe().map_err(|what| Error::Unsupported { what })?;
         let memory = Arc::new(Memory::new(count, len, sharing, false)?);
         let host = Arc::new(HostMap::new(count, 1 << 20)?);

@@ -6,7 +6,7 @@ fn a_device_passes_the_suite_of_all_devices_and_without_one_there_is_a_reason() 
         Err(why) => {
             println!("skipped: {why}");
             assert!(!why.is_empty());
-            let nudge = Arc::new(Nudge::new().unwrap());
+            let nudge = Arc::new(HelperWaker::new().unwrap());
             let error = Cuda::alone(2, 1 << 20, GpuSharing::Auto, &nudge).unwrap_err();
             assert!(matches!(error, Error::Unsupported { .. }), "{error}");
         }

@@ -113,7 +113,7 @@ impl Kernels {
         // Release: what is made before is seen by the engines that begin to look.
         self.words.of(0).in_use.0.store(1, Ordering::Release);
         if let Some(engine) = self.engine.upgrade() {
-            engine.nudge().nudge();
+            engine.helper_waker().notify();
         }
     }
 

@@ -99,7 +99,7 @@ fn a_task_that_panics_in_the_helper_does_not_end_it() {
 }
 
 #[test]
-fn whoever_is_woken_with_a_task_that_panics_is_woken_too() {
+fn a_task_that_is_woken_with_one_that_panics_is_woken_too() {
     let waits = Waits::new();
     for (word, panics) in [(0, false), (1, true), (2, false)] {
         waits.register(word, panics);

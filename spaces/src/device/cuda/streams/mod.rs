@@ -32,7 +32,7 @@ use oxshmem_base::{
     sync::{Mutex, lock},
 };
 use oxshmem_memory::HostMap;
-use oxshmem_progress::{completion::Completion, nudge::Nudge, source::Armed};
+use oxshmem_progress::{completion::Completion, helper_waker::HelperWaker, source::Armed};
 
 use self::{
     program::Program,
@@ -83,14 +83,18 @@ pub(super) struct Streams {
     /// When the helper first found that nothing was over, since something was.
     waits_since: Mutex<Option<Instant>>,
     ready: Arc<Ready>,
-    nudge: Arc<Nudge>,
+    nudge: Arc<HelperWaker>,
     worker: Worker,
     /// The last to be dropped.
     _memory: Arc<Memory>,
 }
 
 impl Streams {
-    pub(super) fn new(memory: &Arc<Memory>, host: &Arc<HostMap>, nudge: &Arc<Nudge>) -> Result<Arc<Self>> {
+    pub(super) fn new(
+        memory: &Arc<Memory>,
+        host: &Arc<HostMap>,
+        nudge: &Arc<HelperWaker>,
+    ) -> Result<Arc<Self>> {
         let ready = Arc::new(Ready::new()?);
         let gpus =
             memory.contexts().iter().map(|(&device, context)| Ok((device, Gpu::new(device, context)?)));

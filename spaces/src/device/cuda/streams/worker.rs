@@ -100,7 +100,7 @@ impl Streams {
                 }
             };
             match failed {
-                None => self.nudge.nudge(),
+                None => self.nudge.notify(),
                 Some((failed, done)) => {
                     self.under_way.fetch_sub(1, Ordering::SeqCst);
                     survive(|| done(Err(failed.into())));

@@ -5,20 +5,20 @@ use oxshmem_base::sync::{AtomicU32, Ordering, fence};
 
 /// Whether the queue is to be run once more.
 #[derive(Debug)]
-pub struct Pokes(AtomicU32);
+pub struct RunFlag(AtomicU32);
 
-impl Default for Pokes {
+impl Default for RunFlag {
     fn default() -> Self {
         Self(AtomicU32::new(0))
     }
 }
 
-impl Pokes {
+impl RunFlag {
     /// Has the queue run, for what this thread has changed before. If `try_lock` gets the lock,
     /// `run` runs the queue and then unlocks it; otherwise the thread that has it does. Each thread
     /// that unlocks it calls [`is_left`](Self::is_left) afterwards.
-    pub fn poke<G>(&self, try_lock: impl FnOnce() -> Option<G>, run: impl FnOnce(G)) {
-        // An exchange, which acquires and releases: the thread that takes this poke, or a later
+    pub fn request<G>(&self, try_lock: impl FnOnce() -> Option<G>, run: impl FnOnce(G)) {
+        // An exchange, which acquires and releases: the thread that takes this request, or a later
         // one, back sees what was changed before each of them. A store would hide an earlier one.
         self.0.swap(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);
@@ -26,18 +26,19 @@ impl Pokes {
             return;
         }
         if let Some(locked) = try_lock() {
-            // AcqRel: what follows is looked at after this, so that a poke which this takes back is
-            // seen to.
+            // AcqRel: what follows is looked at after this, so that a request which this takes back
+            // is seen to.
             self.0.swap(0, Ordering::AcqRel);
             run(locked);
         }
     }
 
-    /// Whether a poke is left after the queue was unlocked: this thread must poke in its stead.
+    /// Whether a request is left after the queue was unlocked: this thread must request a run in
+    /// turn.
     #[inline(always)]
     pub fn is_left(&self) -> bool {
-        // With the fence in `poke`: either we see the poke, or the thread that poked finds the
-        // queue unlocked.
+        // With the fence in `request`: either we see the request, or the thread that made it finds
+        // the queue unlocked.
         fence(Ordering::SeqCst);
         self.0.load(Ordering::Relaxed) != 0
     }
@@ -54,7 +55,7 @@ mod loom_tests {
 
     /// Work, and how much of it was seen to by a thread that ran the queue.
     struct Queue {
-        pokes: Pokes,
+        flag: RunFlag,
         work: AtomicUsize,
         seen: Mutex<usize>,
     }
@@ -62,17 +63,17 @@ mod loom_tests {
     impl Queue {
         fn add(&self) {
             self.work.fetch_add(1, Ordering::Relaxed);
-            self.poke();
+            self.run();
         }
 
-        fn poke(&self) {
-            self.pokes.poke(
+        fn run(&self) {
+            self.flag.request(
                 || self.seen.try_lock().ok(),
                 |mut seen| {
                     *seen = self.work.load(Ordering::Relaxed);
                     drop(seen);
-                    if self.pokes.is_left() {
-                        self.poke();
+                    if self.flag.is_left() {
+                        self.run();
                     }
                 },
             );
@@ -80,10 +81,10 @@ mod loom_tests {
     }
 
     #[test]
-    fn loom_a_queue_is_run_for_each_poke() {
+    fn loom_a_queue_is_run_for_each_request() {
         loom::model(|| {
             let queue =
-                Arc::new(Queue { pokes: Pokes::default(), work: AtomicUsize::new(0), seen: Mutex::new(0) });
+                Arc::new(Queue { flag: RunFlag::default(), work: AtomicUsize::new(0), seen: Mutex::new(0) });
             let other = {
                 let queue = Arc::clone(&queue);
                 thread::spawn(move || queue.add())

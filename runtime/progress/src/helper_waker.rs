@@ -16,12 +16,12 @@ const BESIDE: u32 = 4;
 /// The helper is awake, and sees what changes.
 const AWAKE: u32 = 0;
 /// It sleeps for a moment, as other threads poll the sources.
-const NAPS: u32 = 1;
+const SLEEPS_SHORTLY: u32 = 1;
 /// It sleeps until something happens.
 const SLEEPS: u32 = 2;
 
 /// What wakes the helper, and the signs of life of other threads.
-pub struct Nudge {
+pub struct HelperWaker {
     descriptor: OwnedFd,
     /// Whether the helper must be woken to see what has changed.
     sleep: AtomicU32,
@@ -36,8 +36,8 @@ pub struct Nudge {
     rests: AtomicBool,
 }
 
-impl Nudge {
-    /// One that nothing has nudged.
+impl HelperWaker {
+    /// A waker that nothing has notified.
     ///
     /// # Errors
     /// The system's, if there are no descriptors left.
@@ -56,7 +56,7 @@ impl Nudge {
     /// Has the helper look at the sources. Called after it was noted what there is to do. While
     /// other threads poll them, these find it.
     #[inline]
-    pub fn nudge(&self) {
+    pub fn notify(&self) {
         // SeqCst, and an exchange: either we see that it sleeps, or it sees what was noted before
         // it does.
         if self.sleep.load(Ordering::SeqCst) == SLEEPS && self.sleep.swap(AWAKE, Ordering::SeqCst) == SLEEPS {
@@ -69,7 +69,7 @@ impl Nudge {
     #[inline]
     pub fn issue(&self) {
         self.issued.store(self.issued().wrapping_add(1), Ordering::Relaxed);
-        self.nudge();
+        self.notify();
     }
 
     /// How often threads have.
@@ -78,7 +78,7 @@ impl Nudge {
     }
 
     /// Has the helper look at everything.
-    pub(crate) fn rouse(&self) {
+    pub(crate) fn wake_if_asleep(&self) {
         // SeqCst: as above.
         if self.sleep.swap(AWAKE, Ordering::SeqCst) != AWAKE {
             self.wake();
@@ -107,7 +107,7 @@ impl Nudge {
     pub fn take_over(&self) {
         // Release: it sees what they did before.
         self.rests.store(true, Ordering::Release);
-        self.rouse();
+        self.wake_if_asleep();
     }
 
     /// They are awake again.
@@ -141,22 +141,23 @@ impl Nudge {
             let found = self.found_beside.load(Ordering::Relaxed) + 1;
             self.found_beside.store(found, Ordering::Relaxed);
             if found == BESIDE {
-                self.nudge();
+                self.notify();
             }
         }
     }
 
-    /// The helper is about to sleep, or to nap, and looks once more before it does.
-    pub(crate) fn announce_sleep(&self, naps: bool) {
+    /// The helper is about to sleep, for a short time or until it is woken, and looks once more
+    /// before it does.
+    pub(crate) fn announce_sleep(&self, short: bool) {
         self.found_beside.store(0, Ordering::Relaxed);
-        // SeqCst, and an exchange: what was noted before a nudge that did not see this is seen by
-        // the look that follows.
-        self.sleep.swap(if naps { NAPS } else { SLEEPS }, Ordering::SeqCst);
+        // SeqCst, and an exchange: what was noted before a notification that did not see this is
+        // seen by the look that follows.
+        self.sleep.swap(if short { SLEEPS_SHORTLY } else { SLEEPS }, Ordering::SeqCst);
     }
 
     /// The helper is awake.
     pub(crate) fn announce_awake(&self) {
-        // Relaxed: seen late, it costs a nudge.
+        // Relaxed: seen late, it costs a notification.
         self.sleep.store(AWAKE, Ordering::Relaxed);
         // The counter is not blocking.
         let _ = rustix::io::read(&self.descriptor, &mut [0u8; 8]);
@@ -168,8 +169,8 @@ impl Nudge {
     }
 }
 
-impl fmt::Debug for Nudge {
+impl fmt::Debug for HelperWaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Nudge")
+        f.write_str("HelperWaker")
     }
 }
