@@ -112,7 +112,7 @@ impl Arena {
                 Err(error) => return Ok(Err((error, slice))),
             };
             if alone {
-                // SAFETY: as above, and each PE has said that it has the only handle.
+                // SAFETY: as above, and each PE has voted that it has the only handle.
                 let resize = |block| unsafe { shared.heap.realloc(name, block, bytes) };
                 let resized = resize(slice.into_allocation());
                 let resized = match resized {

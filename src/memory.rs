@@ -41,7 +41,7 @@ const HEAP: u32 = 8;
 const NOT_HEAP: u32 = 16;
 
 impl MemoryCall {
-    /// Compares the call among all PEs, frees what all have given up, and returns whether all said
+    /// Compares the call among all PEs, frees what all have given up, and returns whether all voted
     /// `yes`.
     pub(crate) async fn agree(&self, group: &Group, arena: &Arena, yes: bool) -> Result<bool> {
         let verdict = self.exchange(group, arena, yes, None).await?;

@@ -75,15 +75,15 @@ impl Network {
     }
 
     /// What a call check takes on the wire that goes with this many bytes.
-    fn hello_with(self, bytes: usize) -> f64 {
+    fn check_with(self, bytes: usize) -> f64 {
         self.wire(CHECK + bytes) - self.wire(bytes)
     }
 
-    /// What handshakes add to a broadcast whose first message has this many bytes.
-    fn hello_of_broadcast(self, hosts: usize, bytes: usize) -> f64 {
+    /// What call checks add to a broadcast whose first message has this many bytes.
+    fn check_of_broadcast(self, hosts: usize, bytes: usize) -> f64 {
         let (r, check, wire) = (self.receipt as f64, self.wire(CHECK), self.wire(bytes));
         match hosts {
-            2 if bytes <= CARGO => self.hello_with(bytes),
+            2 if bytes <= CARGO => self.check_with(bytes),
             2 => r.max(check),
             // That of the leader before comes by itself: after the data, before which there is
             // something to be passed on, or before them.
@@ -93,14 +93,14 @@ impl Network {
     }
 
     /// What they add to a reduction by doubling.
-    fn hello_of_doubling(self, hosts: usize, bytes: usize) -> f64 {
+    fn check_of_doubling(self, hosts: usize, bytes: usize) -> f64 {
         let (o, r) = (self.overhead as f64, self.receipt as f64);
         let (check, wire) = (self.wire(CHECK), self.wire(bytes));
         // Every other leader gets one by itself. Where that comes while the first data are taken
         // in, it is next.
         let comes = (2.0 * o).max(o + wire) + check;
         match bytes <= CARGO && (hosts == 2 || comes > o + wire + r) {
-            true => self.hello_with(bytes),
+            true => self.check_with(bytes),
             false => r.max(check),
         }
     }
@@ -112,7 +112,7 @@ impl Network {
             (self.overhead as f64, self.receipt as f64, self.wire(bytes), self.latency as f64);
         // The call check of a host that sends more is the last message.
         let (all, first, last) = match bytes <= CARGO {
-            true => (messages, wire + self.hello_with(bytes), self.hello_with(bytes)),
+            true => (messages, wire + self.check_with(bytes), self.check_with(bytes)),
             false => (messages + 1.0, 0.0, r),
         };
         let taken_in = (all * o).max(o + first + l) + all * r;
@@ -204,7 +204,7 @@ impl Call {
             return 0.0;
         }
         match self {
-            Self::Sync => rounds(hosts) * network.step() + network.hello_with(0),
+            Self::Sync => rounds(hosts) * network.step() + network.check_with(0),
             Self::Broadcast(bytes) => network.broadcast(hosts, bytes, tuning.broadcast_between(hosts, bytes)),
             Self::Sum(bytes) => network.reduce(hosts, bytes, tuning.reduce_between(hosts, bytes)),
             Self::Alltoall(bytes) => {
@@ -232,7 +232,7 @@ impl Network {
             Spread::Binomial => log * (self.wire(bytes) - chunk) + log * (step + chunk),
             Spread::Chain => self.wire(bytes) - chunk + (hosts as f64 - 1.0) * (step + chunk),
         };
-        time + self.hello_of_broadcast(hosts, bytes.min(CHUNK))
+        time + self.check_of_broadcast(hosts, bytes.min(CHUNK))
     }
 
     /// A reduction between hosts, in ns.
@@ -254,7 +254,7 @@ impl Network {
                 (bytes as f64 / whole as f64) * busy.max(first)
             }
         };
-        time + self.hello_of_doubling(hosts, bytes)
+        time + self.check_of_doubling(hosts, bytes)
     }
 
     /// An all-to-all between hosts with as many PEs in all and on each, in ns.

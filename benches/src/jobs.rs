@@ -86,16 +86,16 @@ pub(crate) fn jobs(report: &mut Report) -> Outcome {
             placement: "",
         });
     }
-    let hello = own.with_file_name("examples").join("hello");
-    if !hello.exists() {
+    let example = own.with_file_name("examples").join("hello");
+    if !example.exists() {
         eprintln!("shmem-perf: no start_hello row: build it with cargo build --release --example hello");
         return Ok(());
     }
     let (alone, launched) = in_turns!(
         report.rounds,
         1,
-        run(Command::new(&hello).env_remove("OXSHMEM_JOB"))?,
-        run(Command::new(&oshrun).args(["-np", "2", "--"]).arg(&hello))?
+        run(Command::new(&example).env_remove("OXSHMEM_JOB"))?,
+        run(Command::new(&oshrun).args(["-np", "2", "--"]).arg(&example))?
     );
     let (value, reference) = ((launched - alone) / 1e6, 20.0);
     report.push(Row {

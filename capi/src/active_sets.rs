@@ -83,7 +83,7 @@ impl Triplet {
     #[inline(never)]
     fn run(self, call: Call, p_sync: *mut c_long, work: &dyn Fn(&Team)) {
         let Some(set) = self.set(call) else { return };
-        let meeting = call.view("pSync", p_sync.cast_const().cast::<u64>(), SYNC_SIZE);
+        let sync = call.view("pSync", p_sync.cast_const().cast::<u64>(), SYNC_SIZE);
         let world = call.global.world.team();
         let Sets { threads, teams } = &call.global.sets;
         if !threads && set == [0, 1, world.n_pes()] {
@@ -94,7 +94,7 @@ impl Triplet {
         if let Some(team) = known {
             return work(&team);
         }
-        let ActiveSet { team, keep } = self.meet(call, world, set, meeting);
+        let ActiveSet { team, keep } = self.make(call, world, set, sync);
         if keep {
             let team = Arc::new(team);
             teams.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&team));
@@ -106,20 +106,14 @@ impl Triplet {
     }
 
     /// Makes the team.
-    fn meet(
-        self,
-        call: Call,
-        world: &Team,
-        [start, stride, size]: Set,
-        meeting: SymView<'_, u64>,
-    ) -> ActiveSet {
+    fn make(self, call: Call, world: &Team, [start, stride, size]: Set, sync: SymView<'_, u64>) -> ActiveSet {
         // Others may have begun to write to the words in front.
-        if let Some(i) = (ActiveSet::MEETING..SYNC_SIZE).find(|&i| meeting.at(i).load() != 0) {
+        if let Some(i) = (ActiveSet::MEETING..SYNC_SIZE).find(|&i| sync.at(i).load() != 0) {
             call.fail(format_args!(
                 "pSync[{i}] is not SHMEM_SYNC_VALUE; set all its elements to that before the first call"
             ));
         }
-        match call.collective(|| world.active_set(start, stride, size, meeting)) {
+        match call.collective(|| world.active_set(start, stride, size, sync)) {
             Some(set) => set,
             None => self.fail(call, format_args!("this PE is not in it")),
         }

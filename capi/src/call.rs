@@ -362,7 +362,7 @@ fn failed(name: &str, pe: Option<c_int>, error: Error) -> ! {
                 "the context, or the team that it belongs to, was destroyed before; create it again"
             ),
         ),
-        // Another has said why.
+        // Another PE has printed why.
         (Error::GlobalExit { status, .. }, _) => leave(status),
         (error, _) => {
             let global = current().filter(|_| matches!(error, Error::PeLost { .. }));
@@ -430,7 +430,7 @@ fn invalid_context(name: &str, ctx: CtxHandle) -> ! {
 #[inline(never)]
 pub(crate) fn fatal(name: &str, why: fmt::Arguments<'_>) -> ! {
     if is_leaving() {
-        // Because of what was said before.
+        // Because of what was printed before.
         leave(1);
     }
     let Some(global) = current() else {

@@ -1,4 +1,4 @@
-//! What is said of C programs that are stuck.
+//! What is printed about C programs that are stuck.
 
 mod common;
 

@@ -16,10 +16,10 @@ fn check(program: &Program, place: &str, options: &[&str]) {
     job.args(["-np", &n.to_string()]).args(options).arg(program.path()).arg(place);
     let started = Instant::now();
     let ended = Ended::of(&mut job);
-    let said = "oshrun: PE 0 called global_exit(7)\n";
+    let line = "oshrun: PE 0 called global_exit(7)\n";
     assert_eq!(
         (ended.status, ended.stderr.lines().next()),
-        (Some(7), said.lines().next()),
+        (Some(7), line.lines().next()),
         "{place}: {ended:?}"
     );
     let mut lines: Vec<_> = ended.stdout.lines().collect();

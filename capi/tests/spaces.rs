@@ -29,8 +29,8 @@ fn a_job_says_once_that_a_device_is_emulated() {
     let program = Program::new("devices.c");
     let ended = program.job(4, &with(&[]), &[]);
     ended.passed(4);
-    let said = ended.stderr.lines().filter(|line| line.contains("emulated")).count();
-    assert_eq!(said, 1, "{}", ended.stderr);
+    let lines = ended.stderr.lines().filter(|line| line.contains("emulated")).count();
+    assert_eq!(lines, 1, "{}", ended.stderr);
     let ended = Program::new("spaces.c").job(2, &[("SHMEM_GPU_EMULATE", "1")], &[]);
     ended.passed(2);
     assert!(!ended.stderr.contains("emulated"), "it is not enabled: {}", ended.stderr);

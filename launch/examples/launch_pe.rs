@@ -147,7 +147,7 @@ fn behave(args: &[&str]) -> Result<()> {
             block_on(pe.barrier())
         }
         // Outlives SIGTERM, to print what the launcher asked of it.
-        ["told", status] => {
+        ["outlive", status] => {
             // SAFETY: ignoring a signal installs no handler.
             unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };
             let pe = init()?;

@@ -14,7 +14,7 @@ use std::{
 
 use common::{Ended, oshrun};
 
-const HELLO: &str = r#"
+const PROGRAM: &str = r#"
 #include <shmem.h>
 #include <stdio.h>
 
@@ -145,7 +145,7 @@ const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
 #[test]
 fn programs_in_c_and_cxx_run_in_every_standard() {
-    let scratch = Scratch::with(&[("hello.c", HELLO), ("hello.cpp", HELLO)]);
+    let scratch = Scratch::with(&[("hello.c", PROGRAM), ("hello.cpp", PROGRAM)]);
     for standard in ["c99", "c11", "c17"] {
         let standard = format!("-std={standard}");
         well(&scratch.oshcc(&[&STRICT[..], &[&standard, "-o", "hello", "hello.c"]].concat()));
@@ -161,7 +161,7 @@ fn programs_in_c_and_cxx_run_in_every_standard() {
 #[test]
 fn compiling_and_linking_may_be_separate() {
     let part = "#include <shmem.h>\nlong there = -1;\nlong *where(void) { return &there; }\n";
-    let rest = HELLO.replace("long there = -1;", "long *where(void);\n#define there (*where())");
+    let rest = PROGRAM.replace("long there = -1;", "long *where(void);\n#define there (*where())");
     let scratch = Scratch::with(&[("part.c", part), ("rest.c", &rest)]);
     well(&scratch.oshcc(&["-c", "part.c", "rest.c"]));
     well(&scratch.oshcc(&["rest.o", "part.o", "-o", "hello", "-lm"]));
@@ -173,7 +173,7 @@ fn shared_libraries_may_use_shmem() {
     // Not `send`, which would take the place of the C library's, also for UCX.
     let library =
         "#include <shmem.h>\nvoid deliver(long *to, int me, int pe) { shmem_long_p(to, me, pe); }\n";
-    let program = HELLO
+    let program = PROGRAM
         .replace("long there", "void deliver(long *, int, int);\nlong there")
         .replace("shmem_long_p(", "deliver(");
     let scratch = Scratch::with(&[("library.c", library), ("program.c", &program)]);
@@ -187,7 +187,7 @@ fn shared_libraries_may_use_shmem() {
 
 #[test]
 fn a_program_with_libshmem_in_it_needs_no_libshmem_to_run() {
-    let scratch = Scratch::with(&[("hello.c", HELLO)]);
+    let scratch = Scratch::with(&[("hello.c", PROGRAM)]);
     well(&scratch.oshcc(&["-static-libshmem", "-o", "hello", "hello.c"]));
     scratch.runs("hello");
     let file = fs::read(scratch.0.join("hello")).expect("readable");
@@ -196,7 +196,7 @@ fn a_program_with_libshmem_in_it_needs_no_libshmem_to_run() {
 
 #[test]
 fn what_is_found_depends_on_where_the_driver_is() {
-    let scratch = Scratch::with(&[("hello.c", HELLO)]);
+    let scratch = Scratch::with(&[("hello.c", PROGRAM)]);
     let prefix = scratch.install("a prefix, with a comma", &["libshmem.so"]);
     // Moved, and called by another name.
     let moved = scratch.0.join("moved, too");
@@ -213,7 +213,7 @@ fn what_is_found_depends_on_where_the_driver_is() {
 
 #[test]
 fn what_is_missing_is_one_line_and_status_1() {
-    let scratch = Scratch::with(&[("hello.c", HELLO)]);
+    let scratch = Scratch::with(&[("hello.c", PROGRAM)]);
     let prefix = scratch.install("empty", &[]);
     let oshcc = prefix.join("bin/oshcc");
     let refused = |ended: Ended, about: &str| {
@@ -258,19 +258,19 @@ fn questions_to_the_compiler_link_nothing() {
 fn options_reach_the_compiler_unchanged_and_in_order() {
     let scratch = Scratch::new();
     let args = ["-DTEXT=\"a b\"", "a file.c", "-Wl,-z,now", "", "-o", "out", "'", "$HOME", "-lm"];
-    let told = ended(scratch.command(OSHCC, &args).env("CC", "sh -c 'printf \"<%s>\" \"$@\"' sh -first"));
+    let printed = ended(scratch.command(OSHCC, &args).env("CC", "sh -c 'printf \"<%s>\" \"$@\"' sh -first"));
     let middle: String = args.iter().map(|arg| format!("<{arg}>")).collect();
-    let (before, behind) = well(&told).split_once(&middle).expect("they are there");
+    let (before, behind) = well(&printed).split_once(&middle).expect("they are there");
     assert!(before.starts_with("<-first><-I><"), "{before}");
     assert!(behind.starts_with("<-L><") && behind.ends_with("><-lshmem>"), "{behind}");
 }
 
 #[test]
 fn cc_and_cxx_name_other_compilers_but_never_the_driver_itself() {
-    let scratch = Scratch::with(&[("hello.c", HELLO)]);
+    let scratch = Scratch::with(&[("hello.c", PROGRAM)]);
     let command = |driver: &Path, variable: &str, value: &str| {
-        let told = ended(scratch.command(driver, &["--showme:command"]).env(variable, value));
-        well(&told).trim_end().to_owned()
+        let printed = ended(scratch.command(driver, &["--showme:command"]).env(variable, value));
+        well(&printed).trim_end().to_owned()
     };
     let oshcc = Path::new(OSHCC);
     let oshcxx = oshcc.with_file_name("oshc++");
@@ -294,7 +294,7 @@ fn cc_and_cxx_name_other_compilers_but_never_the_driver_itself() {
 
 #[test]
 fn showme_shows_what_would_be_run_and_a_shell_can_run_it() {
-    let scratch = Scratch::with(&[("hello.c", HELLO)]);
+    let scratch = Scratch::with(&[("hello.c", PROGRAM)]);
     let prefix = scratch.install("shown prefix", &["libshmem.so", "libshmem.a"]);
     let oshcc = prefix.join("bin/oshcc");
     let ask = |args: &[&str]| well(&ended(&mut scratch.command(&oshcc, args))).trim_end().to_owned();

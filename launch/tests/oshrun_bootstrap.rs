@@ -147,9 +147,9 @@ fn a_pe_behind_a_wrapper_script_meets_the_others() {
 
 #[test]
 fn pes_that_outlive_sigterm_learn_what_happened() {
-    let ended = line("-np 3 pe told 3");
+    let ended = line("-np 3 pe outlive 3");
     assert_eq!(ended.status, 3);
     assert_eq!(ended.stdout, "PE 0 ended the job with global_exit(3)\n".repeat(3));
-    let ended = line("-np 3 pe told 0");
+    let ended = line("-np 3 pe outlive 0");
     assert_eq!(ended.stdout, "PE 0 is lost: exited with status 0 without finalize\n".repeat(2));
 }

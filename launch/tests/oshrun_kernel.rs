@@ -54,7 +54,7 @@ fn without_a_thread_for_output_nothing_is_started() {
             .expect("a shell")
     });
     let text = String::from_utf8_lossy(&output.stdout);
-    let said =
+    let line =
         "oshrun: cannot start: there is no thread for input and output: Resource temporarily unavailable";
-    assert!(text.starts_with(said) && text.ends_with("\n2\n") && !text.contains("lost"), "{text}");
+    assert!(text.starts_with(line) && text.ends_with("\n2\n") && !text.contains("lost"), "{text}");
 }

@@ -36,8 +36,8 @@ fn pes_find_the_folder_wherever_they_are_and_a_job_without_records_ends_as_it_wo
     let ended = oshrun(["-np", "1", "--wdir", "/", "--trace", folder.shown(), "--", "/bin/sh", "-c", script]);
     assert_eq!(ended.status, 5, "{ended:?}");
     assert_eq!(ended.stdout, "notes\npe-x.trace\n");
-    let said = format!("oshrun: there is no recording of a PE in {}", folder.shown());
-    assert!(ended.stderr.lines().any(|line| line == said), "{ended:?}");
+    let expected = format!("oshrun: there is no recording of a PE in {}", folder.shown());
+    assert!(ended.stderr.lines().any(|line| line == expected), "{ended:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Every process says who it is and what the launcher told it, and reads what its right neighbour
+//! Every process prints its rank and what the launcher gave it, and reads what its right neighbour
 //! put. Start it with `mpirun -n 4`, `prterun -n 4` or `srun --mpi=pmix -n 4`.
 
 use std::{
@@ -12,7 +12,7 @@ use pmix_sys::*;
 const CARD: &CStr = c"oxshmem.card";
 
 fn main() -> ExitCode {
-    match hello() {
+    match run() {
         Ok(line) => {
             println!("{line}");
             ExitCode::SUCCESS
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn hello() -> Result<String, String> {
+fn run() -> Result<String, String> {
     let pmix = Pmix::load().map_err(|error| error.to_string())?;
     let check = |what: &str, status| match status {
         PMIX_SUCCESS => Ok(()),

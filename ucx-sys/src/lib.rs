@@ -106,7 +106,7 @@ impl Ucx {
     }
 
     /// Creates a context: the inline function of the headers. UCX would complain if it was older
-    /// than the bindings, although both know the fields that `params` says are set; so it is told
+    /// than the bindings, although both know the fields that `params` says are set; so it is given
     /// its own version then.
     ///
     /// # Safety

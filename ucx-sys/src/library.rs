@@ -1,5 +1,5 @@
-//! How a C library is found while the program runs, and what is said when it is not. `ucx-sys` has
-//! this file, and `pmix-sys` a symbolic link to it: each is a package of its own.
+//! How a C library is found while the program runs, and what the error is when it is not. `ucx-sys`
+//! has this file, and `pmix-sys` a symbolic link to it: each is a package of its own.
 //!
 //! A library of that name that is already in the process is always the one that is taken: an MPI
 //! program may have brought it, and two copies of UCX, or two clients of PMIx, would get in each
@@ -62,7 +62,7 @@ pub enum Cause {
     Missing {
         /// The file or name that was tried.
         tried: PathBuf,
-        /// What the dynamic linker said.
+        /// The dynamic linker's message.
         reason: String,
     },
     /// It was loaded, but has no function of this name: it is another library, or an old version.

@@ -1,4 +1,4 @@
-//! Which file is taken, and what is said when it is not UCX.
+//! Which file is taken, and what the error is when it is not UCX.
 
 use std::{env, path::Path, process::Command};
 

@@ -38,7 +38,7 @@ impl Diagnosis {
     }
 
     /// PE `pe` begins: what its host shared before is of a job that is over.
-    pub(super) fn hello(&mut self, pe: usize) {
+    pub(super) fn joined(&mut self, pe: usize) {
         let host = self.host_of(pe);
         if pe == self.places.hosts().leader_of(host) {
             self.boards[host] = None;

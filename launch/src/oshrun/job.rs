@@ -289,9 +289,9 @@ impl<'a> Job<'a> {
         };
         let ticket = message.ticket;
         let mail = match message.kind {
-            Kind::Hello => {
-                self.diagnosis.hello(pe);
-                return self.lifecycle.hello(pe);
+            Kind::Join => {
+                self.diagnosis.joined(pe);
+                return self.lifecycle.joined(pe);
             }
             Kind::Stuck => {
                 self.diagnosis.stuck(Instant::now());

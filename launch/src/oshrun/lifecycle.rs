@@ -146,7 +146,7 @@ impl Lifecycle {
     }
 
     /// PE `pe` takes part from now on. Every PE must, as often as any other.
-    pub(super) fn hello(&mut self, pe: usize) -> Option<Step> {
+    pub(super) fn joined(&mut self, pe: usize) -> Option<Step> {
         let inits = self.pes[pe].inits + 1;
         (self.pes[pe].inside, self.pes[pe].inits) = (true, inits);
         let missed = self.pes.iter().position(|other| !other.alive && other.inits < inits)?;
@@ -320,7 +320,7 @@ mod tests {
     fn all_well_is_status_0_without_a_message() {
         let mut lifecycle = lifecycle(2);
         for pe in 0..2 {
-            assert_eq!(lifecycle.hello(pe), None);
+            assert_eq!(lifecycle.joined(pe), None);
         }
         for pe in 0..2 {
             lifecycle.finalized(pe);
@@ -335,7 +335,7 @@ mod tests {
         let mut lifecycle = lifecycle(1);
         let outside = |what: &str| Known::Outside(what.to_owned());
         assert_eq!(lifecycle.known(0), outside("not in init yet"));
-        lifecycle.hello(0);
+        lifecycle.joined(0);
         assert_eq!(lifecycle.known(0), Known::Inside);
         lifecycle.finalized(0);
         assert_eq!(lifecycle.known(0), outside("finalized"));
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn leaving_without_finalize_is_a_failure() {
         let mut lifecycle = lifecycle(2);
-        lifecycle.hello(0);
+        lifecycle.joined(0);
         assert_eq!(lifecycle.exited(0, Exit::Status(0)), TERMINATE);
         let (status, text) = message(lifecycle);
         assert!(status == 1 && text.contains("exited with status 0 without finalize"), "{text}");
@@ -376,9 +376,9 @@ mod tests {
     fn a_pe_that_never_comes_is_noticed_whichever_is_first() {
         let mut early = lifecycle(2);
         assert_eq!(early.exited(1, Exit::Status(0)), None);
-        assert_eq!(early.hello(0), TERMINATE);
+        assert_eq!(early.joined(0), TERMINATE);
         let mut late = lifecycle(2);
-        assert_eq!(late.hello(0), None);
+        assert_eq!(late.joined(0), None);
         assert_eq!(late.exited(1, Exit::Status(0)), TERMINATE);
         assert!(message(late).1.starts_with("PE 1 (pid 101, host node1) exited with status 0 without init"));
     }

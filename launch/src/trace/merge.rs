@@ -198,10 +198,10 @@ fn bounds(
     let mut stays: HashMap<(u64, u64), BTreeMap<&str, Stay>> = HashMap::new();
     for recording in recordings {
         let clock = clocks[&recording.host];
-        let meetings = recording.records.iter().filter(|record| {
+        let together = recording.records.iter().filter(|record| {
             meets(record.call) && record.team != SHARED && record.number > 0 && record.completed > 0
         });
-        for record in meetings {
+        for record in together {
             let stay = Stay { came: clock.at(record.begin), left: clock.at(record.completed) };
             let hosts = stays.entry((record.team, record.number)).or_default();
             hosts

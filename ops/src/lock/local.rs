@@ -55,9 +55,9 @@ impl Registry {
 pub(super) struct Local {
     seat: Arc<Seat>,
     machine: Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    /// How often the machine was poked since a thread began to poll it. The thread that makes it 1
-    /// polls.
-    pokes: AtomicUsize,
+    /// How often the machine was to be driven since a thread began to poll it. The thread that
+    /// makes it 1 polls.
+    drives: AtomicUsize,
     registry: Arc<Registry>,
     key: (u32, usize),
 }
@@ -146,7 +146,7 @@ impl Local {
         let local = Arc::new(Self {
             machine: Mutex::new(Box::pin(Arc::clone(&seat).serve())),
             seat,
-            pokes: AtomicUsize::new(0),
+            drives: AtomicUsize::new(0),
             registry: Arc::clone(&registry),
             key,
         });
@@ -180,7 +180,7 @@ impl Local {
             state.show(&self.seat.pe);
             ticket
         };
-        self.poke();
+        self.drive();
         Some(ticket)
     }
 
@@ -244,7 +244,7 @@ impl Local {
             state.release = Some(first);
             state.left + 1
         };
-        self.poke();
+        self.drive();
         Some(number)
     }
 
@@ -268,9 +268,9 @@ impl Local {
     }
 
     /// Has the machine do what there is to do, on this thread unless another is at it.
-    pub(super) fn poke(self: &Arc<Self>) {
+    pub(super) fn drive(self: &Arc<Self>) {
         // AcqRel: the thread that polls sees what was asked for before.
-        if self.pokes.fetch_add(1, Ordering::AcqRel) != 0 {
+        if self.drives.fetch_add(1, Ordering::AcqRel) != 0 {
             return;
         }
         let waker = Waker::from(Arc::clone(self));
@@ -279,10 +279,10 @@ impl Local {
         let _hold = Hold::begin();
         let mut seen = 1;
         loop {
-            // This lock is free: only the thread that made `pokes` 1 comes here. The machine never
+            // This lock is free: only the thread that made `drives` 1 comes here. The machine never
             // ends.
             let _ = lock(&self.machine).as_mut().poll(&mut TaskContext::from_waker(&waker));
-            match self.pokes.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire) {
+            match self.drives.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => break,
                 Err(more) => seen = more,
             }
@@ -295,7 +295,7 @@ impl Wake for Local {
         // A PE that passes the lock on wakes the next within this very call, and that one may pass
         // it on at once.
         thread_local!(static WOKEN: Turns<Arc<Local>> = const { RefCell::new(None) });
-        in_turn(&WOKEN, self, |local| local.poke());
+        in_turn(&WOKEN, self, |local| local.drive());
     }
 }
 
@@ -340,7 +340,8 @@ impl Seat {
         }
     }
 
-    /// What to do next. What adds something to do pokes, so that no waker is needed for it.
+    /// What to do next. What adds something to do drives the machine, so that no waker is needed
+    /// for it.
     async fn next_move(&self) -> Result<Move> {
         let node = self.halves.at(1);
         let (mut end, mut shown) = (WordWait::default(), false);

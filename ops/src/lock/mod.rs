@@ -299,7 +299,7 @@ impl Request {
         let mut outcome = local.outcome(guard.ticket, self.call, cx.waker());
         if outcome.is_none() {
             // It goes on by itself; looking once more saves a turn through the engine.
-            local.poke();
+            local.drive();
             outcome = local.outcome(guard.ticket, self.call, cx.waker());
         }
         match outcome {

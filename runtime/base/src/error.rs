@@ -380,7 +380,7 @@ pub enum Error {
     System {
         /// What was being done.
         call: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: Arc<io::Error>,
     },
 
@@ -399,7 +399,7 @@ impl AsRef<Error> for Error {
 }
 
 impl Error {
-    /// Names the call beside what the system said of it.
+    /// Names the call beside the system's error.
     pub fn system(call: &'static str, source: impl Into<io::Error>) -> Self {
         Self::System { call, source: Arc::new(source.into()) }
     }

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_is_told_from_the_process_that_joined() {
+    fn a_child_is_not_the_process_that_joined() {
         let home = Home::here();
         let by_number = Home { mark: None, ..home.clone() };
         assert!(home.is_here() && by_number.is_here() && home.check(3, "put").is_ok());

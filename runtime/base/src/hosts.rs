@@ -355,7 +355,7 @@ mod tests {
         }
 
         #[test]
-        fn cyclic_maps_deal_pes_in_turn(n in 1..200_usize, k in 1..20_usize) {
+        fn cyclic_maps_place_pes_in_turn(n in 1..200_usize, k in 1..20_usize) {
             let labels: Vec<_> = (0..n).map(|pe| pe % k).collect();
             check(&Hosts::cyclic(n, k), &labels);
         }

@@ -38,7 +38,7 @@ pub fn in_one_order<T>(access: impl FnOnce() -> T) -> T {
 #[cfg(not(loom))]
 pub fn has_ended(thread: &mut Option<std::thread::JoinHandle<()>>) -> bool {
     if let Some(ended) = thread.take_if(|thread| thread.is_finished()) {
-        // It has said so itself if it has panicked.
+        // It has reported that itself if it has panicked.
         let _ = ended.join();
     }
     thread.is_none()

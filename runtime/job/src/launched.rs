@@ -107,7 +107,7 @@ impl Launched {
             claim: Mutex::new(Some(claim)),
             lifeline: Mutex::new(lifeline::of_this_process(&job)),
         };
-        launched.send("init", Message::new(Kind::Hello))?;
+        launched.send("init", Message::new(Kind::Join))?;
         Ok(Some(launched))
     }
 

@@ -142,8 +142,8 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
         false
     }
 
-    /// What all PEs of the job have in common, if they live in one process, on whichever hosts they
-    /// are said to be.
+    /// What all PEs of the job have in common, if they live in one process, on whichever hosts,
+    /// which may be simulated.
     fn common(&self) -> Option<&Common> {
         None
     }

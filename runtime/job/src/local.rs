@@ -44,7 +44,7 @@ pub struct Aborted {
     pub pe: usize,
     /// The status it gave.
     pub status: i32,
-    /// What it said.
+    /// The reason it gave.
     pub why: String,
 }
 

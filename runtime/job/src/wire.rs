@@ -45,7 +45,7 @@ pub const MAX_DESCRIPTORS: usize = 200;
 #[repr(u8)]
 pub enum Kind {
     /// PE: this process takes part from now on.
-    Hello = 1,
+    Join = 1,
     /// PE: its contribution to an exchange (ticket; value: [`TELL_NOTHING`] or 0; body).
     Exchange,
     /// PE, a host's leader: descriptors for the PEs of its host (descriptors).
@@ -72,7 +72,7 @@ pub enum Kind {
 impl Kind {
     fn from_byte(byte: u8) -> Option<Self> {
         use Kind::*;
-        [Hello, Exchange, Offer, Fetch, Finalized, Abort, Stuck, Exchanged, Offered, GlobalExit, Lost]
+        [Join, Exchange, Offer, Fetch, Finalized, Abort, Stuck, Exchanged, Offered, GlobalExit, Lost]
             .into_iter()
             .find(|&kind| kind as u8 == byte)
     }
@@ -482,7 +482,7 @@ mod tests {
         let given = [vec![1, 2, 3], vec![], vec![4; 100]];
         let message = |kind| Message::new(kind).ticket(7).value(-1);
         let messages = [
-            message(Kind::Hello),
+            message(Kind::Join),
             message(Kind::Exchange).with_body(vec![5; 40]).unwrap(),
             message(Kind::Abort).with_body(b"why".to_vec()).unwrap(),
             message(Kind::Exchanged).with_body(pack(&given)).unwrap(),

@@ -129,8 +129,8 @@ impl Layout {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its number: 1 for the first allocation of a heap, unless it was told another, and one more
-    /// for each that follows. A block keeps it when it is resized.
+    /// Its number: 1 for the first allocation of a heap, unless the caller set another, and one
+    /// more for each that follows. A block keeps it when it is resized.
     pub id: u64,
     /// Where it starts, in bytes from the start of the heap's segment. A multiple of `align`.
     pub offset: usize,

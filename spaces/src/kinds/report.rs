@@ -36,7 +36,7 @@ pub fn host_memory(topology: &Topology, pools: &[HugePages]) -> Vec<String> {
     } else if fast.is_empty() {
         lines.push("there is one kind of memory: Fastmem is Normalmem, unless it is Mandatory".into());
     }
-    lines.extend(topology.doubts.iter().cloned());
+    lines.extend(topology.warnings.iter().cloned());
     let free = |pool: &HugePages| {
         format!("{} of {} huge pages of {} are free", pool.free, pool.total, show_bytes(pool.size))
     };

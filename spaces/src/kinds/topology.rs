@@ -22,7 +22,7 @@ pub struct Topology {
     /// In the order of their numbers.
     pub nodes: Vec<Node>,
     /// A sentence for each thing that could not be understood.
-    pub doubts: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// A node that has memory.
@@ -43,8 +43,8 @@ pub struct Node {
 }
 
 impl Topology {
-    /// Reads the folder `root`. Nodes that cannot be read are left out, with a doubt if they look
-    /// wrong.
+    /// Reads the folder `root`. Nodes that cannot be read are left out, with a warning if they
+    /// look wrong.
     pub fn read(root: impl AsRef<Path>) -> Self {
         let mut topology = Self::default();
         let Ok(entries) = fs::read_dir(root) else { return topology };
@@ -60,7 +60,7 @@ impl Topology {
             match Node::read(id, &folder) {
                 Ok(Some(node)) => topology.nodes.push(node),
                 Ok(None) => {}
-                Err(why) => topology.doubts.push(format!("NUMA node {id} is left out: {why}")),
+                Err(why) => topology.warnings.push(format!("NUMA node {id} is left out: {why}")),
             }
         }
         topology
@@ -290,7 +290,7 @@ pub(crate) mod tests {
         let fixture = Fixture::new("empty").node(0, 0, 0, "0-3").node(1, 1000, 900, "4-7").node(2, 0, 0, "");
         let topology = fixture.read();
         assert_eq!((topology.all(), topology.fast(), topology.normal()), (vec![1], vec![], vec![1]));
-        assert!(topology.doubts.is_empty(), "{:?}", topology.doubts);
+        assert!(topology.warnings.is_empty(), "{:?}", topology.warnings);
         // All memory is away from the processors.
         let fixture = Fixture::new("far").node(0, 0, 0, "0-3").node(1, 1000, 900, "");
         assert_eq!((fixture.read().fast(), fixture.read().normal()), (vec![], vec![1]));
@@ -311,7 +311,7 @@ pub(crate) mod tests {
         let topology = fixture.read();
         assert_eq!(topology.all(), [0]);
         assert_eq!((topology.nodes[0].bandwidth, topology.free_pages(&[0], 2 << 20)), (None, 0));
-        let doubted: Vec<_> = topology.doubts.iter().map(|doubt| &doubt[..11]).collect();
-        assert_eq!(doubted, ["NUMA node 1", "NUMA node 2", "NUMA node 3", "NUMA node 7"]);
+        let left_out: Vec<_> = topology.warnings.iter().map(|warning| &warning[..11]).collect();
+        assert_eq!(left_out, ["NUMA node 1", "NUMA node 2", "NUMA node 3", "NUMA node 7"]);
     }
 }

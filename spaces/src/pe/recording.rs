@@ -1,5 +1,5 @@
 //! The recording of what a PE does, if `SHMEM_TRACE` asks for one, and the key by which operations
-//! find out that nothing is to be said of them.
+//! find out that nothing is recorded of them.
 
 use std::sync::{
     Arc,

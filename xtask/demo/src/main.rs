@@ -77,14 +77,14 @@ fn build(root: &Path) -> io::Result<Option<u8>> {
         .stderr(Stdio::piped());
     let mut child = cargo.spawn()?;
     let mut progress = Progress::begin();
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     if let Some(stderr) = child.stderr.take() {
         let mut line = Vec::new();
         for byte in BufReader::new(stderr).bytes() {
             match byte? {
                 // The bar is written over itself.
                 b'\r' | b'\n' => {
-                    said.extend(progress.line(&String::from_utf8_lossy(&line)));
+                    lines.extend(progress.line(&String::from_utf8_lossy(&line)));
                     line.clear();
                 }
                 byte => line.push(byte),
@@ -96,7 +96,7 @@ fn build(root: &Path) -> io::Result<Option<u8>> {
     if status == 0 {
         return Ok(None);
     }
-    eprintln!("{}\ndemo: cargo could not build it", said.join("\n"));
+    eprintln!("{}\ndemo: cargo could not build it", lines.join("\n"));
     Ok(Some(status))
 }
 

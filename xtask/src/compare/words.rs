@@ -15,7 +15,7 @@ use super::{LIMIT, Settings, figures::short, page, peer, remove};
 use crate::run::{Failure, Job};
 
 const SOURCE: &str = "benches/peer/point_to_point.c";
-const HELLO: &str = "benches/peer/hello.c";
+const STARTED: &str = "benches/peer/hello.c";
 const PAGE: &str = "book/src/compare-c.md";
 
 /// Seconds of a job's start are measured so often.
@@ -38,7 +38,7 @@ Whether the cores were near or far is measured as in the comparison of collectiv
 `put_ahead` is a put whose destination is a word ahead of its source, within pages, as when a halo shifts by an element.
 `ping_pong` is half the way there and back of an 8-byte put, a fence, a flag by `shmem_long_p`, and `shmem_long_wait_until` on the
 other side. `waiting` is the part of a processor that a PE uses that waits for a second, `start` the time of a whole job of two
-PEs that say hello.
+PEs that print a line.
 
 Targets: `p`, `g`, `fetch` and `put`, `get`, `put_nbi` of 8 bytes at most 4 ns, the other atomics at most 1.6 times the bare instruction,
 blocks at least 0.95 of `memcpy`, `ping_pong` at most 0.6 of the peer's, `waiting` at most 0.5 %, `start` at most 25 ms, and nothing more
@@ -101,12 +101,12 @@ enum Side {
 /// Measures, prints, and writes the chapter unless `quick`.
 pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Result<(), Failure> {
     let (ours, theirs) = (folder.join("ours-words"), folder.join("peer-words"));
-    let (our_hello, their_hello) = (folder.join("ours-hello"), folder.join("peer-hello"));
-    for (source, program) in [(SOURCE, &ours), (HELLO, &our_hello)] {
+    let (our_started, their_started) = (folder.join("ours-hello"), folder.join("peer-hello"));
+    for (source, program) in [(SOURCE, &ours), (STARTED, &our_started)] {
         Job::new(release.join("oshcc"), ["-O2", "-Wall", source, "-o"]).args([program]).run()?;
     }
     peer::build(SOURCE, &theirs)?;
-    peer::build(HELLO, &their_hello)?;
+    peer::build(STARTED, &their_started)?;
 
     let mut figures = Figures::default();
     let file = folder.join("words.json");
@@ -129,8 +129,8 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
         times.sort_by(f64::total_cmp);
         Ok::<_, Failure>(times[STARTS / 2])
     };
-    let ours = start(&|| oshrun(release).args(["--"]).args([&our_hello]).run())?;
-    let peer = start(&|| peer::start(&their_hello))?;
+    let ours = start(&|| oshrun(release).args(["--"]).args([&our_started]).run())?;
+    let peer = start(&|| peer::start(&their_started))?;
     figures.0.insert((usize::MAX, "start".into(), 0, String::new()), Figure { ours, peer, ..Figure::none() });
 
     figures.print();

@@ -19,7 +19,7 @@ const RELEASES: [&str; 3] = ["bookworm", "bullseye", "trixie"];
 /// What a system has beside its base: Open MPI brings PMIx and UCX.
 const PACKAGES: &str = "gcc,libc6-dev,openmpi-bin";
 
-const HELLO: &str = r#"
+const PROGRAM: &str = r#"
 #include <shmem.h>
 #include <stdio.h>
 #include <gnu/libc-version.h>
@@ -146,7 +146,7 @@ fn within(root: &Path, packed: &[PathBuf]) -> Result<(), Failure> {
         let sums = file.with_file_name("SHA256SUMS");
         fs::copy(sums, folder.join("SHA256SUMS"))?;
     }
-    fs::write(folder.join("hello.c"), HELLO)?;
+    fs::write(folder.join("hello.c"), PROGRAM)?;
     fs::write(folder.join("check.sh"), SCRIPT)?;
     let enter = r#"mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount -t tmpfs tmpfs "$0/dev/shm" && exec chroot "$0" sh /check/check.sh"#;
     Job::new("unshare", ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter])

@@ -9,7 +9,7 @@ use std::{
 use super::install;
 use crate::run::{Failure, Job, Outcome, Verdict, target_dir};
 
-const HELLO: &str = r#"
+const PROGRAM: &str = r#"
 #include <shmem.h>
 #include <stdio.h>
 
@@ -47,8 +47,8 @@ pub(crate) fn check() -> Outcome {
     let work = folder.join("work");
     fs::create_dir_all(&work)?;
     fs::rename(&first, &moved)?;
-    fs::write(work.join("hello.c"), HELLO)?;
-    fs::write(work.join("hello.cpp"), HELLO)?;
+    fs::write(work.join("hello.c"), PROGRAM)?;
+    fs::write(work.join("hello.cpp"), PROGRAM)?;
     fs::write(work.join("CMakeLists.txt"), CMAKE_LISTS)?;
     let installed = Installed { prefix: moved, work };
     installed.files()?;
@@ -64,8 +64,8 @@ pub(crate) fn check() -> Outcome {
 /// them.
 pub(crate) fn try_drivers(prefix: &Path, work: &Path) -> Result<(), Failure> {
     fs::create_dir_all(work)?;
-    fs::write(work.join("hello.c"), HELLO)?;
-    fs::write(work.join("hello.cpp"), HELLO)?;
+    fs::write(work.join("hello.c"), PROGRAM)?;
+    fs::write(work.join("hello.cpp"), PROGRAM)?;
     Installed { prefix: prefix.to_owned(), work: work.to_owned() }.drivers()
 }
 
@@ -106,9 +106,9 @@ impl Installed {
             ("oshcxx", "hello.cpp", "-O1"),
             ("oshcc", "hello.c", "-static-libshmem"),
         ] {
-            let (hello, source) = (self.work.join("hello"), self.work.join(source));
-            Job::new(self.prefix.join("bin").join(driver), [option, "-o"]).args([&hello, &source]).run()?;
-            self.run(driver, &hello)?;
+            let (program, source) = (self.work.join("hello"), self.work.join(source));
+            Job::new(self.prefix.join("bin").join(driver), [option, "-o"]).args([&program, &source]).run()?;
+            self.run(driver, &program)?;
         }
         Ok(())
     }
@@ -116,14 +116,14 @@ impl Installed {
     /// That the library is found by the names that it has elsewhere.
     fn other_names(&self) -> Result<(), Failure> {
         for name in ["-lsma", "-loshmem"] {
-            let (hello, source) = (self.work.join("hello"), self.work.join("hello.c"));
+            let (program, source) = (self.work.join("hello"), self.work.join("hello.c"));
             let lib = self.prefix.join("lib");
             Job::new("cc", ["-o"])
-                .args([&hello, &source])
+                .args([&program, &source])
                 .args(["-I".into(), self.prefix.join("include"), "-L".into(), lib.clone(), name.into()])
                 .args([format!("-Wl,-rpath,{}", lib.display())])
                 .run()?;
-            self.run(name, &hello)?;
+            self.run(name, &program)?;
         }
         Ok(())
     }
@@ -133,14 +133,14 @@ impl Installed {
             println!("--- pkg-config: skipped: it is not installed");
             return Ok(());
         }
-        let hello = self.work.join("hello-pkg-config");
+        let program = self.work.join("hello-pkg-config");
         // As a make file has it: what pkg-config prints is read by a shell.
         let script = r#"flags=$(pkg-config --cflags --libs oxshmem) && eval "cc -o \"\$0\" \"\$1\" $flags""#;
         Job::new("sh", ["-c", script])
-            .args([&hello, &self.work.join("hello.c")])
+            .args([&program, &self.work.join("hello.c")])
             .env("PKG_CONFIG_PATH", self.prefix.join("lib/pkgconfig"))
             .run()?;
-        self.run("pkg-config", &hello)
+        self.run("pkg-config", &program)
     }
 
     fn cmake(&self) -> Result<(), Failure> {

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_teams_of_two_hosts_are_told_apart_though_they_have_one_number() {
+    fn the_teams_of_two_hosts_are_distinct_though_they_have_one_number() {
         let mut trace = barriers(&[[100, 50], [200, 200]]);
         trace.pes.iter_mut().flat_map(|pe| &mut pe.events).for_each(|event| event.team = SHARED);
         assert_eq!(Collectives::of(&trace).groups()[0][1], "the shared team of a");

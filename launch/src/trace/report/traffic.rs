@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_apart_by_powers_of_two() {
+    fn sizes_are_classed_by_powers_of_two() {
         let classes = [0, 1, 2, 3, 4, 7, 8, 1 << 20, u64::MAX].map(size_class);
         assert_eq!(classes, [0, 1, 2, 2, 3, 3, 4, 21, 64]);
     }

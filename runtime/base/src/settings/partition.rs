@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn what_is_wrong_is_reported_with_its_place() {
         for (text, parts) in [
             ("", &["an empty field at 1", "size="][..]),
             ("size=1G:", &["an empty field at 9"]),

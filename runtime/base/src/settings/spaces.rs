@@ -122,8 +122,8 @@ impl Settings {
     /// Whether the CPU space and the GPU space are enabled.
     pub fn enabled_spaces(&self) -> (bool, bool) {
         let is_on = |value: &Option<String>| value.as_ref().is_some_and(|text| !text.is_empty());
-        let unsaid = self.enable_cpu_space.is_none() && self.enable_gpu_space.is_none();
-        (unsaid || is_on(&self.enable_cpu_space), is_on(&self.enable_gpu_space))
+        let unset = self.enable_cpu_space.is_none() && self.enable_gpu_space.is_none();
+        (unset || is_on(&self.enable_cpu_space), is_on(&self.enable_gpu_space))
     }
 
     /// Which of `n_pes` PEs have an emulated device.

@@ -20,9 +20,9 @@ pub fn unknown<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Vec<String>
 ///
 /// ```
 /// # use oxshmem_base::settings::*;
-/// let said = misspelt(["SHMEM_SYMMETRIC_HEAP_SIZE", "SHMEM_OFI_PROVIDER", "SMA_DPLACE"]);
-/// assert_eq!(said.len(), 1);
-/// assert!(said[0].ends_with("did you mean SHMEM_SYMMETRIC_SIZE?"));
+/// let hints = misspelt(["SHMEM_SYMMETRIC_HEAP_SIZE", "SHMEM_OFI_PROVIDER", "SMA_DPLACE"]);
+/// assert_eq!(hints.len(), 1);
+/// assert!(hints[0].ends_with("did you mean SHMEM_SYMMETRIC_SIZE?"));
 /// ```
 pub fn misspelt<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Vec<String> {
     describe_all(names, |name| {
@@ -200,8 +200,8 @@ mod tests {
             ("OXSHMEM_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_SIZE"),
             ("OXSHMEM_UCX_LIBARY", "OXSHMEM_UCX_LIBRARY"),
         ] {
-            let [said] = &unknown([wrong])[..] else { panic!("{wrong}: not one message") };
-            assert!(said.starts_with(wrong) && said.ends_with(&format!("did you mean {meant}?")), "{said}");
+            let [hint] = &unknown([wrong])[..] else { panic!("{wrong}: not one message") };
+            assert!(hint.starts_with(wrong) && hint.ends_with(&format!("did you mean {meant}?")), "{hint}");
             assert_eq!(misspelt([wrong]).len(), usize::from(!wrong.starts_with("SMA_")), "{wrong}");
         }
     }
@@ -226,17 +226,17 @@ mod tests {
 
     #[test]
     fn a_name_near_none_gets_no_guess() {
-        let said = unknown(["SHMEM_BOUNCE_SIZE", "SHMEM_"]);
-        assert_eq!(said.len(), 2);
-        assert!(said.iter().all(|line| !line.contains("did you mean")), "{said:?}");
+        let hints = unknown(["SHMEM_BOUNCE_SIZE", "SHMEM_"]);
+        assert_eq!(hints.len(), 2);
+        assert!(hints.iter().all(|line| !line.contains("did you mean")), "{hints:?}");
     }
 
     #[test]
     fn messages_come_in_the_order_of_the_names() {
-        let said = unknown(["SHMEM_B", "SHMEM_A", "HOME"]);
+        let hints = unknown(["SHMEM_B", "SHMEM_A", "HOME"]);
         assert!(
-            said.len() == 2 && said[0].starts_with("SHMEM_A ") && said[1].starts_with("SHMEM_B "),
-            "{said:?}"
+            hints.len() == 2 && hints[0].starts_with("SHMEM_A ") && hints[1].starts_with("SHMEM_B "),
+            "{hints:?}"
         );
     }
 
