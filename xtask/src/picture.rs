@@ -78,7 +78,7 @@ const PARTS: &[Part] = &[
         lines: &["each with a task's waker"],
     },
     Part { at: [362, 252, 216, 46], fill: ENGINE, title: "sources", lines: &["polled in turn"] },
-    Part { at: [362, 304, 216, 46], fill: ENGINE, title: "wait policy", lines: &["spin, yield, nap, sleep"] },
+    Part { at: [362, 304, 216, 46], fill: ENGINE, title: "wait policy", lines: &["spin, yield, look, sleep"] },
     Part { at: [710, 120, 210, 238], fill: GROUP, title: "drivers", lines: &[] },
     Part {
         at: [722, 148, 186, 46],
