@@ -234,8 +234,8 @@ fn what_is_forgotten_keeps_no_more_than_itself() {
         cluster(3, offloading(), |world| operations(world, way)).unwrap();
     }
     settled();
-    let hosts = Settings::fake_hosts_for(3, |name| std::env::var_os(name)).and_then(|it| it.hosts(3));
-    let most = 2 * 2 * hosts.expect("a setting").n_hosts();
+    let hosts = Settings::fake_hosts_for(3, |name| std::env::var_os(name)).and_then(|deal| deal.hosts(3));
+    let most = 2 * 2 * hosts.expect("a deal").n_hosts();
     assert!(mappings() - before <= most, "{} mappings are left of 2 jobs", mappings() - before);
 }
 
