@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use oxshmem::{Result, World, prelude::*};
 use oxshmem_launch::live::{
-    find::{Job as Found, jobs},
+    find::{LiveJob as Found, jobs},
     sample::{PeView, Sampler, View},
 };
 

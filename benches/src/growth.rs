@@ -22,7 +22,7 @@ use crate::Outcome;
 
 /// One kind of thing, and what one of each count took, in ns.
 #[derive(Debug)]
-struct Row {
+struct GrowthRow {
     name: &'static str,
     counts: [usize; 3],
     each: [f64; 3],
@@ -31,7 +31,7 @@ struct Row {
 /// The rows so far.
 struct Table<'a> {
     world: &'a World,
-    rows: Vec<Row>,
+    rows: Vec<GrowthRow>,
     rounds: usize,
     /// How much more than n log n is noise: caches hold a hundred of most things and not ten
     /// thousand.
@@ -53,7 +53,7 @@ impl Table<'_> {
                 *least = least.min(measure(count).await?);
             }
         }
-        self.rows.push(Row { name, counts, each });
+        self.rows.push(GrowthRow { name, counts, each });
         Ok(())
     }
 
@@ -61,7 +61,7 @@ impl Table<'_> {
     fn print(&self) -> bool {
         println!("{:<44} {:>31}  {:>27}  ratio", "", "how many", "ns each");
         let mut good = true;
-        for Row { name, counts, each } in &self.rows {
+        for GrowthRow { name, counts, each } in &self.rows {
             let allowed = self.slack * (counts[2] as f64).ln() / (counts[0] as f64).ln().max(1.0);
             let ratio = each[2] / each[0];
             let mark = if ratio > allowed { "  grows faster than n log n" } else { "" };

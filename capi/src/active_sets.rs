@@ -165,14 +165,14 @@ moving!("shmem_alltoalls32", 4, (dst: isize, sst: isize), (), alltoalls);
 moving!("shmem_alltoalls64", 8, (dst: isize, sst: isize), (), alltoalls);
 
 /// The arguments of a reduction.
-struct Reduction<T> {
+struct SetReduction<T> {
     call: Call,
     dest: *const T,
     source: *const T,
     nreduce: c_int,
 }
 
-impl<T: Element> Reduction<T> {
+impl<T: Element> SetReduction<T> {
     /// Does it with the team of a set: one function a type.
     #[inline(never)]
     fn run(self, set: Triplet, p_sync: *mut c_long, method: Method<T>) {
@@ -198,7 +198,7 @@ macro_rules! to_all {
             _p_wrk: *mut $T,
             p_sync: *mut c_long,
         ) {
-            let reduction = Reduction { call: Call::long(name), dest, source, nreduce };
+            let reduction = SetReduction { call: Call::long(name), dest, source, nreduce };
             reduction.run(Triplet { start, log_stride, size }, p_sync, |team, dest, source| team.$does(dest, source));
         });
     };

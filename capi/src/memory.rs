@@ -23,13 +23,13 @@ use oxshmem_base::report;
 use crate::{
     call::Call,
     export::export,
-    tables::blocks::{Origin, Owned},
+    tables::blocks::{Origin, OwnedBlock},
 };
 
 /// Alignment that suits any type.
 const ANY_TYPE: usize = 16;
 
-fn blocks(call: Call) -> MutexGuard<'static, BTreeMap<usize, Owned>> {
+fn blocks(call: Call) -> MutexGuard<'static, BTreeMap<usize, OwnedBlock>> {
     call.global.blocks.owned.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -37,13 +37,13 @@ fn blocks(call: Call) -> MutexGuard<'static, BTreeMap<usize, Owned>> {
 fn give(call: Call, block: SymSlice<u8>, from: Origin) -> *mut c_void {
     let pointer = call.global.addresses.of_block(&block);
     debug_assert!(pointer.addr().is_multiple_of(ANY_TYPE));
-    blocks(call).insert(pointer.addr(), Owned { block, from });
+    blocks(call).insert(pointer.addr(), OwnedBlock { block, from });
     pointer.cast()
 }
 
 /// Takes a block back: of that space, or, if none is named, of the default one or of a partition. A
 /// pointer that is none ends the job.
-fn take(call: Call, pointer: *mut c_void, named: Option<SpaceKind>) -> Owned {
+fn take(call: Call, pointer: *mut c_void, named: Option<SpaceKind>) -> OwnedBlock {
     let space = named.unwrap_or(call.global.default_space);
     let address = pointer.addr();
     let mut blocks = blocks(call);
@@ -233,7 +233,7 @@ fn give_back(call: Call, named: Option<SpaceKind>, pointer: *mut c_void) {
     if pointer.is_null() {
         return;
     }
-    let Owned { block, .. } = take(call, pointer, named);
+    let OwnedBlock { block, .. } = take(call, pointer, named);
     complete(call);
     call.collective(|| {
         let freed = call.global.world.free(block);
@@ -249,7 +249,7 @@ fn realloc(call: Call, pointer: *mut c_void, size: usize) -> *mut c_void {
         free(call, pointer);
         return null_mut();
     }
-    let Owned { block, from } = take(call, pointer, None);
+    let OwnedBlock { block, from } = take(call, pointer, None);
     complete(call);
     match call.outcome(|| call.global.world.realloc(block, size)) {
         Ok(block) => give(call, block, from),

@@ -154,14 +154,14 @@ fn g<T: Bits>(call: Call, source: *const T, pe: c_int) -> T {
 
 /// Blocks at equal distances, in elements.
 #[derive(Clone, Copy)]
-struct Blocks {
+struct Strided {
     dst: usize,
     sst: usize,
     block: usize,
     count: usize,
 }
 
-impl Blocks {
+impl Strided {
     /// None if there is nothing to copy.
     #[inline(never)]
     fn new(call: Call, dst: isize, sst: isize, block: usize, count: usize) -> Option<Self> {
@@ -195,13 +195,13 @@ fn put_blocks<const N: usize>(
     call: Call,
     dest: *mut c_void,
     source: *const c_void,
-    blocks: Option<Blocks>,
+    blocks: Option<Strided>,
     pe: c_int,
 ) {
     let Some(blocks) = blocks else { return };
     let to = call.view("dest", dest.cast::<[u8; N]>().cast_const(), blocks.span(call, blocks.dst));
     call.not_null("source", source, 1);
-    let Blocks { dst, sst, block, count } = blocks;
+    let Strided { dst, sst, block, count } = blocks;
     let (source, span) = (source.cast::<[u8; N]>(), blocks.span(call, sst));
     if call.on_device(source) {
         let from = call.view("source", source, span);
@@ -217,13 +217,13 @@ fn get_blocks<const N: usize>(
     call: Call,
     dest: *mut c_void,
     source: *const c_void,
-    blocks: Option<Blocks>,
+    blocks: Option<Strided>,
     pe: c_int,
 ) {
     let Some(blocks) = blocks else { return };
     let from = call.view("source", source.cast::<[u8; N]>(), blocks.span(call, blocks.sst));
     call.not_null("dest", dest, 1);
-    let Blocks { dst, sst, block, count } = blocks;
+    let Strided { dst, sst, block, count } = blocks;
     let (dest, span) = (dest.cast::<[u8; N]>(), blocks.span(call, dst));
     if call.on_device(dest) {
         let to = call.view("dest", dest.cast_const(), span);
@@ -259,16 +259,16 @@ macro_rules! block_routines {
         block_routine!($get, $C, $T, get);
         block_routine!(concat!($get, "_nbi"), $C, $T, get_nbi);
         with_ctx!(long $iput, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, nelems, pe| {
-            put_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, 1, nelems), pe)
+            put_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Strided::new(call, dst, sst, 1, nelems), pe)
         });
         with_ctx!(long $iget, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, nelems: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, nelems, pe| {
-            get_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, 1, nelems), pe)
+            get_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Strided::new(call, dst, sst, 1, nelems), pe)
         });
         with_ctx!(long $ibput, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, bsize, nblocks, pe| {
-            put_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, bsize, nblocks), pe)
+            put_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Strided::new(call, dst, sst, bsize, nblocks), pe)
         });
         with_ctx!(long $ibget, (dest: *mut $C, source: *const $C, dst: isize, sst: isize, bsize: usize, nblocks: usize, pe: c_int), |call, dest: *mut $C, source: *const $C, dst, sst, bsize, nblocks, pe| {
-            get_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Blocks::new(call, dst, sst, bsize, nblocks), pe)
+            get_blocks::<{ size_of::<$T>() }>(call, dest.cast(), source.cast(), Strided::new(call, dst, sst, bsize, nblocks), pe)
         });
     };
 }

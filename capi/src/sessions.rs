@@ -13,7 +13,7 @@ use crate::{
 /// `shmem_ctx_session_config_t`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct Config {
+pub(crate) struct CSessionConfig {
     total_ops: usize,
 }
 
@@ -39,7 +39,7 @@ fn context(name: &'static str, ctx: CtxHandle) -> Option<&'static Context> {
 export!("shmem_ctx_session_start", |name| (
     ctx: CtxHandle,
     options: c_long,
-    config: *const Config,
+    config: *const CSessionConfig,
     config_mask: c_long,
 ) {
     let Some(context) = context(name, ctx) else { return };

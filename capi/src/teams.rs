@@ -39,7 +39,7 @@ const NUM_CONTEXTS: c_long = 1;
 /// `shmem_team_config_t`.
 #[derive(Debug)]
 #[repr(C)]
-struct Config {
+struct CTeamConfig {
     num_contexts: c_int,
 }
 
@@ -88,7 +88,7 @@ fn number(pe: usize) -> c_int {
     c_int::try_from(pe).unwrap_or(NO_TEAM)
 }
 
-fn config(call: Call, what: &str, config: *const Config, mask: c_long) -> TeamConfig {
+fn config(call: Call, what: &str, config: *const CTeamConfig, mask: c_long) -> TeamConfig {
     if mask == 0 {
         return TeamConfig::default();
     }
@@ -152,7 +152,7 @@ export!("shmem_team_n_pes", |name| (team: TeamHandle) -> c_int {
     find(Call::new(name), team).map_or(NO_TEAM, |team| number(team.n_pes()))
 });
 
-export!("shmem_team_get_config", |name| (team: TeamHandle, config_mask: c_long, config: *mut Config) -> c_int {
+export!("shmem_team_get_config", |name| (team: TeamHandle, config_mask: c_long, config: *mut CTeamConfig) -> c_int {
     let call = Call::new(name);
     let Some(team) = find(call, team) else { return NO_TEAM };
     if config_mask == 0 {
@@ -180,7 +180,7 @@ export!("shmem_team_split_strided", |name| (
     start: c_int,
     stride: c_int,
     size: c_int,
-    config: *const Config,
+    config: *const CTeamConfig,
     config_mask: c_long,
     new_team: *mut TeamHandle,
 ) -> c_int {
@@ -202,10 +202,10 @@ export!("shmem_team_split_strided", |name| (
 export!("shmem_team_split_2d", |name| (
     parent_team: TeamHandle,
     xrange: c_int,
-    xaxis_config: *const Config,
+    xaxis_config: *const CTeamConfig,
     xaxis_mask: c_long,
     xaxis_team: *mut TeamHandle,
-    yaxis_config: *const Config,
+    yaxis_config: *const CTeamConfig,
     yaxis_mask: c_long,
     yaxis_team: *mut TeamHandle,
 ) -> c_int {

@@ -7,7 +7,7 @@ use clap::{Arg, Command, CommandFactory};
 use crate::{
     oshcc::{Language, showme},
     oshrun,
-    shmem_info::Options,
+    shmem_info::InfoOptions,
 };
 
 /// Every page: its file name, such as `oshrun.1`, and its text.
@@ -19,7 +19,7 @@ use crate::{
 pub fn pages() -> Vec<(String, String)> {
     vec![
         ("oshrun.1".into(), of_command(oshrun::command(), &["oshcc", "oshtop", "shmem-info"])),
-        ("shmem-info.1".into(), of_command(Options::command(), &["oshrun", "oshtop"])),
+        ("shmem-info.1".into(), of_command(InfoOptions::command(), &["oshrun", "oshtop"])),
         #[cfg(feature = "oshtop")]
         ("oshtop.1".into(), of_command(crate::oshtop::command(), &["oshrun", "shmem-info"])),
         ("oshcc.1".into(), of_compilers()),
@@ -163,7 +163,7 @@ mod tests {
         let pages = pages();
         for (name, command) in [
             ("oshrun.1", oshrun::command()),
-            ("shmem-info.1", Options::command()),
+            ("shmem-info.1", InfoOptions::command()),
             #[cfg(feature = "oshtop")]
             ("oshtop.1", crate::oshtop::command()),
         ] {

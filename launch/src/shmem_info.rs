@@ -5,7 +5,7 @@ use clap::Parser;
 /// Shows the version of oxshmem, what it finds on this machine, and the settings in force.
 #[derive(Debug, Parser)]
 #[command(name = "shmem-info", version)]
-pub struct Options {
+pub struct InfoOptions {
     /// Show it as JSON.
     #[arg(long, conflicts_with = "settings_markdown")]
     pub json: bool,

@@ -35,10 +35,10 @@ pub struct SymHeap {
     domain: Domain,
     segment: Segment,
     place: Place,
-    state: Mutex<State>,
+    state: Mutex<ArenaState>,
 }
 
-struct State {
+struct ArenaState {
     heap: Heap,
     /// Blocks that this PE has no handle to any more, and that are still allocated.
     released: BTreeSet<u64>,
@@ -93,7 +93,7 @@ impl SymHeap {
         if matches!(domain, Domain::Host) {
             pe.counters().changed(Count::HeapSize, heap.usage().size);
         }
-        let state = State { heap, released: BTreeSet::new(), cursor: 0 };
+        let state = ArenaState { heap, released: BTreeSet::new(), cursor: 0 };
         Arc::new(Self { pe: Arc::clone(pe), domain, segment, place, state: Mutex::new(state) })
     }
 
@@ -250,7 +250,7 @@ impl SymHeap {
     }
 
     /// Runs `change`, and says where others can read it how much is used then.
-    fn changing<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+    fn changing<R>(&self, change: impl FnOnce(&mut ArenaState) -> R) -> R {
         let mut state = self.state();
         let before = state.heap.usage().used;
         let outcome = change(&mut state);
@@ -296,7 +296,7 @@ impl SymHeap {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ArenaState> {
         lock(&self.state)
     }
 }

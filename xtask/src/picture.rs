@@ -18,7 +18,7 @@ const PALE: &str = "#64748b";
 const PAGE: &str = "#f8fafc";
 
 /// A rectangle with a title, and lines below it.
-struct Part {
+struct Rectangle {
     /// Left, top, width and height.
     at: [i32; 4],
     fill: &'static str,
@@ -42,58 +42,78 @@ const DRIVER: &str = "#dcfce7";
 const OTHER: &str = "#ffffff";
 
 /// What stands around others comes before them.
-const PARTS: &[Part] = &[
-    Part {
+const PARTS: &[Rectangle] = &[
+    Rectangle {
         at: [350, 16, 240, 50],
         fill: OTHER,
         title: "other PEs",
         lines: &["store, and ring if this PE sleeps"],
     },
-    Part { at: [20, 120, 210, 238], fill: GROUP, title: "sources", lines: &[] },
-    Part { at: [32, 148, 186, 46], fill: SOURCE, title: "UCX worker", lines: &["sleep on its descriptor"] },
-    Part {
+    Rectangle { at: [20, 120, 210, 238], fill: GROUP, title: "sources", lines: &[] },
+    Rectangle {
+        at: [32, 148, 186, 46],
+        fill: SOURCE,
+        title: "UCX worker",
+        lines: &["sleep on its descriptor"],
+    },
+    Rectangle {
         at: [32, 200, 186, 46],
         fill: SOURCE,
         title: "CUDA streams",
         lines: &["a call of the host rings"],
     },
-    Part { at: [32, 252, 186, 46], fill: SOURCE, title: "emulated device", lines: &["a time to look again"] },
-    Part {
+    Rectangle {
+        at: [32, 252, 186, 46],
+        fill: SOURCE,
+        title: "emulated device",
+        lines: &["a time to look again"],
+    },
+    Rectangle {
         at: [32, 304, 186, 46],
         fill: SOURCE,
         title: "timers, launcher",
         lines: &["a time, a descriptor"],
     },
-    Part { at: [350, 120, 240, 238], fill: GROUP, title: "engine of a PE", lines: &[] },
-    Part {
+    Rectangle { at: [350, 120, 240, 238], fill: GROUP, title: "engine of a PE", lines: &[] },
+    Rectangle {
         at: [362, 148, 216, 46],
         fill: ENGINE,
         title: "doorbell",
         lines: &["rings only where a PE sleeps"],
     },
-    Part {
+    Rectangle {
         at: [362, 200, 216, 46],
         fill: ENGINE,
         title: "watched words",
         lines: &["each with a task's waker"],
     },
-    Part { at: [362, 252, 216, 46], fill: ENGINE, title: "sources", lines: &["polled in turn"] },
-    Part { at: [362, 304, 216, 46], fill: ENGINE, title: "wait policy", lines: &["spin, yield, look, sleep"] },
-    Part { at: [710, 120, 210, 238], fill: GROUP, title: "drivers", lines: &[] },
-    Part {
+    Rectangle { at: [362, 252, 216, 46], fill: ENGINE, title: "sources", lines: &["polled in turn"] },
+    Rectangle {
+        at: [362, 304, 216, 46],
+        fill: ENGINE,
+        title: "wait policy",
+        lines: &["spin, yield, look, sleep"],
+    },
+    Rectangle { at: [710, 120, 210, 238], fill: GROUP, title: "drivers", lines: &[] },
+    Rectangle {
         at: [722, 148, 186, 46],
         fill: DRIVER,
         title: "a tokio task",
         lines: &["where init ran in tokio"],
     },
-    Part { at: [722, 200, 186, 46], fill: DRIVER, title: "a blocked thread", lines: &["in block_on"] },
-    Part {
+    Rectangle { at: [722, 200, 186, 46], fill: DRIVER, title: "a blocked thread", lines: &["in block_on"] },
+    Rectangle {
         at: [722, 252, 186, 98],
         fill: DRIVER,
         title: "the helper thread",
         lines: &["oxshmem-engine,", "one in a process,", "while no other drives"],
     },
-    Part { at: [350, 432, 240, 50], fill: OTHER, title: "futures", lines: &["watches, flights, op sets"] },
+    Rectangle {
+        at: [350, 432, 240, 50],
+        fill: OTHER,
+        title: "futures",
+        lines: &["watches, flights, op sets"],
+    },
 ];
 
 const ARROWS: &[Arrow] = &[
@@ -131,7 +151,7 @@ fn draw() -> String {
          orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"{PALE}\"/></marker></defs>\n\
          <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"8\" fill=\"{PAGE}\"/>\n"
     );
-    for Part { at: [left, top, width, height], fill, title, lines } in PARTS {
+    for Rectangle { at: [left, top, width, height], fill, title, lines } in PARTS {
         let (x, y) = (left + 10, top + 19);
         let _ = writeln!(
             svg,
@@ -170,7 +190,7 @@ mod tests {
 
     #[test]
     fn text_is_inside_its_box() {
-        for Part { at: [left, top, width, height], title, lines, .. } in PARTS {
+        for Rectangle { at: [left, top, width, height], title, lines, .. } in PARTS {
             assert!(title.len() as i32 * TEXT * 65 / 100 <= width - 20, "{title}");
             for line in *lines {
                 assert!(bounds([left + 10, 0], line)[2] <= left + width, "{line}");

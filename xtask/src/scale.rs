@@ -51,12 +51,12 @@ struct Point {
 }
 
 /// PEs on a host, PEs, the call.
-type Key = (u64, u64, &'static str);
+type PointKey = (u64, u64, &'static str);
 
 /// What is known of one network.
 #[derive(Default)]
-struct Figures {
-    points: BTreeMap<Key, Point>,
+struct NetworkFigures {
+    points: BTreeMap<PointKey, Point>,
     /// By PEs on a host and PEs: init in ms, KiB of each PE after init, and after short
     /// collectives.
     memory: BTreeMap<(u64, u64), [f64; 3]>,
@@ -70,7 +70,7 @@ pub(crate) fn scale(reuse: bool) -> Outcome {
     fs::create_dir_all(CHARTS)?;
     let mut page = fs::read_to_string(PAGE)?;
     for [network, simulated, paper] in NETWORKS {
-        let mut figures = Figures::default();
+        let mut figures = NetworkFigures::default();
         for (name, options) in
             [("simulated", vec!["--pes", simulated]), ("paper", vec!["--paper", "--pes", paper])]
         {
@@ -101,7 +101,7 @@ fn replaced(page: &str, name: &str, text: &str) -> Result<String, Failure> {
     Ok(format!("{before}{begin}{text}{end}{after}"))
 }
 
-impl Figures {
+impl NetworkFigures {
     fn read(&mut self, file: &Path) -> Result<(), Failure> {
         for line in fs::read_to_string(file)?.lines() {
             let line: Value = serde_json::from_str(line).map_err(|e| Failure::new(format!("{line}: {e}")))?;
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_is_only_computed_is_in_italics() {
-        let mut figures = Figures::default();
+        let mut figures = NetworkFigures::default();
         for (pes, simulated) in [(2, Some(1.6)), (4, None)] {
             let point = Point { simulated, formula: 123.4, messages: simulated };
             figures.points.insert((1, pes, "sync"), point);

@@ -10,7 +10,7 @@ use oxshmem::SymSlice;
 /// The blocks that the program has, by their addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    pub(crate) owned: Mutex<BTreeMap<usize, Owned>>,
+    pub(crate) owned: Mutex<BTreeMap<usize, OwnedBlock>>,
     /// Whether it has been reported that there is no such partition.
     pub(crate) no_partition: AtomicBool,
     /// Whether it has been reported that there is no room.
@@ -18,7 +18,7 @@ pub(crate) struct Blocks {
 }
 
 #[derive(Debug)]
-pub(crate) struct Owned {
+pub(crate) struct OwnedBlock {
     pub(crate) block: SymSlice<u8>,
     pub(crate) from: Origin,
 }

@@ -20,9 +20,9 @@ use oxshmem_base::{
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, version_line},
 };
 use oxshmem_launch::{
-    live::find::{Job, jobs},
+    live::find::{LiveJob, jobs},
     options,
-    shmem_info::Options,
+    shmem_info::InfoOptions,
 };
 use oxshmem_net::{ATOMICS, UcxFound};
 use oxshmem_spaces::{
@@ -32,7 +32,7 @@ use oxshmem_spaces::{
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
-    let options: Options = options();
+    let options: InfoOptions = options();
     let render = if options.json { Report::json } else { Report::text };
     let text = match options.settings_markdown {
         true => Ok(markdown().into_bytes()),
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
 fn show_jobs(as_json: bool) -> String {
     let jobs = jobs();
     if as_json {
-        return format!("{:#}\n", jobs.iter().map(Job::json).collect::<Value>());
+        return format!("{:#}\n", jobs.iter().map(LiveJob::json).collect::<Value>());
     }
     if jobs.is_empty() {
         return "no jobs of this user on this host\n".to_owned();

@@ -23,7 +23,7 @@ use super::process::Process;
 
 /// A job, as far as it is on this host.
 #[derive(Debug)]
-pub struct Job {
+pub struct LiveJob {
     /// The number by which it is named: that of the process that has started it, or of the one that
     /// all its PEs are in.
     pub id: u32,
@@ -61,7 +61,7 @@ struct Shared {
 }
 
 /// All jobs, in the order of their numbers.
-pub fn jobs() -> Vec<Job> {
+pub fn jobs() -> Vec<LiveJob> {
     let mut memory: BTreeMap<(u64, u64), Shared> = BTreeMap::new();
     for process in Process::all_of_this_user() {
         for path in process.memory_named(Control::NAME) {
@@ -77,7 +77,7 @@ pub fn jobs() -> Vec<Job> {
             jobs.entry(id).or_default().push(host);
         }
     }
-    let mut jobs: Vec<Job> = jobs.into_iter().filter_map(|(id, hosts)| job(id, hosts)).collect();
+    let mut jobs: Vec<LiveJob> = jobs.into_iter().filter_map(|(id, hosts)| job(id, hosts)).collect();
     jobs.sort_by_key(|job| job.id);
     jobs
 }
@@ -111,7 +111,7 @@ fn host(shared: Shared) -> Option<(u32, Host)> {
     Some((id, Host { name: String::new(), boards, first_pe, first_process, is_served, pids }))
 }
 
-fn job(id: u32, mut hosts: Vec<Host>) -> Option<Job> {
+fn job(id: u32, mut hosts: Vec<Host>) -> Option<LiveJob> {
     hosts.sort_by_key(|host| host.first_pe);
     let machine = rustix::system::uname();
     let machine = machine.nodename().to_string_lossy();
@@ -124,7 +124,7 @@ fn job(id: u32, mut hosts: Vec<Host>) -> Option<Job> {
     let (first, is_served) = (first.first_process, first.is_served);
     // Another launcher may have been there long before, and start several jobs.
     let started = if is_served { launcher } else { first };
-    Some(Job {
+    Some(LiveJob {
         id,
         launcher: launcher.name()?,
         program: first.command()?,
@@ -134,7 +134,7 @@ fn job(id: u32, mut hosts: Vec<Host>) -> Option<Job> {
     })
 }
 
-impl Job {
+impl LiveJob {
     /// How many PEs it has here.
     pub fn n_pes(&self) -> usize {
         self.hosts.iter().map(|host| host.boards.local_pes()).sum()

@@ -12,7 +12,7 @@ use oxshmem_progress::{
 };
 use serde_json::{Value, json};
 
-use super::find::Job;
+use super::find::LiveJob;
 
 /// How often it is looked whether a PE waits.
 const LOOK: Duration = Duration::from_millis(20);
@@ -72,7 +72,7 @@ pub struct PeView {
 /// Looks at a job again and again.
 #[derive(Debug)]
 pub struct Sampler<'a> {
-    job: &'a Job,
+    job: &'a LiveJob,
     before: HashMap<usize, Counts>,
     since: Instant,
     /// Looks since then, and by PE those that have seen it wait.
@@ -82,7 +82,7 @@ pub struct Sampler<'a> {
 
 impl<'a> Sampler<'a> {
     /// Begins to look.
-    pub fn new(job: &'a Job) -> Self {
+    pub fn new(job: &'a LiveJob) -> Self {
         let mut sampler =
             Self { job, before: HashMap::new(), since: Instant::now(), looks: 0, waiting: HashMap::new() };
         sampler.begin();
@@ -228,7 +228,7 @@ impl View {
     }
 
     /// What scripts read.
-    pub fn json(&self, job: &Job) -> Value {
+    pub fn json(&self, job: &LiveJob) -> Value {
         let mut all = job.json();
         all["imbalance"] = json!(self.imbalance());
         all["mismatches"] = json!(self.mismatches);

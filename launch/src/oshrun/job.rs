@@ -27,7 +27,7 @@ use super::{
     guardian::Guardian,
     input::Input,
     lifecycle::{Known, Lifecycle, Step, TO_END, TO_HEED, Verdict},
-    options::Options,
+    options::RunOptions,
     output::{Loss, Output, Stream, relay},
     pe::{Exit, Pe, Starter, is_ending},
     places::Places,
@@ -41,7 +41,7 @@ const TO_LEAVE: Duration = Duration::from_millis(500);
 const TO_BLAME: Duration = Duration::from_secs(1);
 
 /// Runs a job. `Err` says why it could not be started, in which case none of it is left.
-pub(super) async fn run(options: &Options, guardian: &Guardian) -> Result<Verdict, String> {
+pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Verdict, String> {
     let cannot = |error: io::Error| format!("cannot start: {error}");
     let mut signals = signals().map_err(cannot)?;
     let no_thread =
@@ -126,7 +126,7 @@ struct Job<'a> {
     /// What PEs were in when the verdict was made.
     last_seen: String,
     to_pes: Vec<mpsc::UnboundedSender<Order>>,
-    events: mpsc::UnboundedReceiver<(usize, Event)>,
+    events: mpsc::UnboundedReceiver<(usize, PeEvent)>,
     outlets: Outlets,
     relays: JoinSet<()>,
     /// Tells the relays that nothing more will be printed.
@@ -147,14 +147,14 @@ struct Outlets {
 }
 
 /// What happens to a PE.
-enum Event {
+enum PeEvent {
     Message(Message),
     /// It cannot be talked to.
     Broken(io::Error),
     Exited(Exit),
 }
 
-impl Event {
+impl PeEvent {
     /// Whether another PE's end may be the cause of it.
     fn may_follow(&self) -> bool {
         match self {
@@ -171,7 +171,7 @@ impl Event {
 struct Held {
     /// Whose ends are waited for.
     ending: Vec<usize>,
-    events: Vec<(usize, Event)>,
+    events: Vec<(usize, PeEvent)>,
     /// For so long.
     until: Option<Instant>,
 }
@@ -186,7 +186,7 @@ enum Order {
 
 impl<'a> Job<'a> {
     fn new(
-        options: &Options,
+        options: &RunOptions,
         guardian: &'a Guardian,
         machine: &str,
         pes: Vec<Pe>,
@@ -215,7 +215,7 @@ impl<'a> Job<'a> {
             }
             let (to_pe, orders) = mpsc::unbounded_channel();
             to_pes.push(to_pe);
-            let report = Report { pe: number, events: send_event.clone() };
+            let report = EventSender { pe: number, events: send_event.clone() };
             // SAFETY: `AsyncFd` owns the descriptor, and nothing closes it in between.
             let socket = unsafe { AsyncFd::register(socket)? };
             tokio::spawn(attend(child, socket, orders, report));
@@ -243,10 +243,10 @@ impl<'a> Job<'a> {
     }
 
     /// Takes note of what happened, at once or after what caused it.
-    fn take_event(&mut self, pe: usize, event: Event) {
+    fn take_event(&mut self, pe: usize, event: PeEvent) {
         let may_follow = event.may_follow() && self.lifecycle.known(pe) == Known::Inside;
         let place = self.held.ending.iter().position(|&ending| ending == pe);
-        if let (Some(place), Event::Exited(_)) = (place, &event) {
+        if let (Some(place), PeEvent::Exited(_)) = (place, &event) {
             self.held.ending.swap_remove(place);
         } else if may_follow && self.held.until.is_none() && self.lifecycle.verdict_so_far().is_none() {
             let others = self.lifecycle.pids().into_iter().enumerate().filter(|&(other, _)| other != pe);
@@ -270,18 +270,18 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn note(&mut self, pe: usize, event: Event) {
+    fn note(&mut self, pe: usize, event: PeEvent) {
         if let Some(step) = self.on(pe, event) {
             self.take(step);
         }
     }
 
     /// What to do about what happened.
-    fn on(&mut self, pe: usize, event: Event) -> Option<Step> {
+    fn on(&mut self, pe: usize, event: PeEvent) -> Option<Step> {
         let message = match event {
-            Event::Message(message) => message,
-            Event::Broken(error) => return self.lifecycle.failed(pe, &error.to_string()),
-            Event::Exited(exit) => {
+            PeEvent::Message(message) => message,
+            PeEvent::Broken(error) => return self.lifecycle.failed(pe, &error.to_string()),
+            PeEvent::Exited(exit) => {
                 let step = self.lifecycle.exited(pe, exit);
                 self.diagnosis.left(pe, |pe| self.lifecycle.known(pe));
                 return step;
@@ -500,13 +500,13 @@ fn is_ignored(signal: Signal) -> bool {
 }
 
 /// Where the news of one PE goes.
-struct Report {
+struct EventSender {
     pe: usize,
-    events: mpsc::UnboundedSender<(usize, Event)>,
+    events: mpsc::UnboundedSender<(usize, PeEvent)>,
 }
 
-impl Report {
-    fn send(&self, event: Event) {
+impl EventSender {
+    fn send(&self, event: PeEvent) {
         // It fails when the loop has ended, and does not matter then.
         let _ = self.events.send((self.pe, event));
     }
@@ -517,7 +517,7 @@ async fn attend(
     mut child: Child,
     socket: AsyncFd<OwnedFd>,
     mut orders: mpsc::UnboundedReceiver<Order>,
-    report: Report,
+    report: EventSender,
 ) {
     let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
     // Whether the PE may send more, whether there is something to send to it, and whether that has
@@ -535,7 +535,7 @@ async fn attend(
                 }
                 Err(error) => {
                     open = false;
-                    report.send(Event::Broken(error));
+                    report.send(PeEvent::Broken(error));
                 }
             },
             Some(order) = orders.recv() => match order {
@@ -574,18 +574,18 @@ async fn attend(
     if open {
         take_all(&mut inbox, &socket, &report);
     }
-    report.send(Event::Exited(status.map_or(Exit::Status(1), Exit::from)));
+    report.send(PeEvent::Exited(status.map_or(Exit::Status(1), Exit::from)));
 }
 
 /// Takes all messages that are there; false when there will be no more.
-fn take_all(inbox: &mut Inbox, socket: &AsyncFd<OwnedFd>, report: &Report) -> bool {
+fn take_all(inbox: &mut Inbox, socket: &AsyncFd<OwnedFd>, report: &EventSender) -> bool {
     loop {
         match inbox.receive(socket.get_ref()) {
-            Ok(Some(message)) => report.send(Event::Message(message)),
+            Ok(Some(message)) => report.send(PeEvent::Message(message)),
             Ok(None) => return false,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
             Err(error) => {
-                report.send(Event::Broken(error));
+                report.send(PeEvent::Broken(error));
                 return false;
             }
         }

@@ -27,7 +27,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::trace;
 use guardian::Guardian;
-use options::{Options, Stop};
+use options::{RunOptions, Stop};
 
 /// The status of an `oshrun` that could not start what it was asked to.
 const NOT_STARTED: u8 = 2;
@@ -40,7 +40,7 @@ pub fn main() -> ExitCode {
 /// The whole program with other arguments than this process's, of which the first is the program's
 /// name. For programs that start themselves as a job.
 pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let options = match Options::from_args(args) {
+    let options = match RunOptions::from_args(args) {
         Ok(options) => options,
         Err(Stop::Answer(text)) => {
             return match std::io::stdout().write_all(text.as_bytes()) {

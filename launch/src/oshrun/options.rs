@@ -18,7 +18,7 @@ use super::input::StdinTo;
 
 /// What `oshrun` is to do.
 #[derive(Debug)]
-pub(super) struct Options {
+pub(super) struct RunOptions {
     pub(super) n_pes: usize,
     /// How PEs are distributed over hosts, and what that comes to.
     pub(super) distribution: Distribution,
@@ -132,7 +132,7 @@ pub(super) fn command() -> clap::Command {
     Arguments::command()
 }
 
-impl Options {
+impl RunOptions {
     /// Reads the arguments, the first of which is the program's name, and raises this process's
     /// limit of open descriptors as far as it goes.
     pub(super) fn from_args(args: impl Iterator<Item = OsString>) -> Result<Self, Stop> {
@@ -387,8 +387,8 @@ fn find(name: &OsStr, folder: Option<&Path>) -> Result<PathBuf, String> {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Options, Stop> {
-        Options::from_args(line.split(' ').map(OsString::from))
+    fn parse(line: &str) -> Result<RunOptions, Stop> {
+        RunOptions::from_args(line.split(' ').map(OsString::from))
     }
 
     fn refusal(line: &str) -> String {

@@ -25,7 +25,7 @@ use tokio::process::{Child, Command};
 
 use super::{
     input::Input,
-    options::{BindTo, Options},
+    options::{BindTo, RunOptions},
 };
 
 /// A PE's process that was just started.
@@ -36,7 +36,7 @@ pub(super) struct Pe {
 
 /// Starts PEs, all alike but for their number.
 pub(super) struct Starter<'a> {
-    options: &'a Options,
+    options: &'a RunOptions,
     group: Pid,
     machine: String,
     lifeline: &'a Lifeline,
@@ -48,7 +48,7 @@ pub(super) struct Starter<'a> {
 impl<'a> Starter<'a> {
     /// PEs will join the process group `group`, which ends with `lifeline`, and read `input`.
     pub(super) fn new(
-        options: &'a Options,
+        options: &'a RunOptions,
         group: Pid,
         lifeline: &'a Lifeline,
         input: &'a Input,

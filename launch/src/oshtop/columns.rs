@@ -79,7 +79,7 @@ pub(super) fn short(number: f64) -> String {
 
 /// What PEs are sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum SortBy {
     /// Their numbers.
     #[default]
     Pe,
@@ -91,7 +91,7 @@ pub(super) enum Order {
     In,
 }
 
-impl Order {
+impl SortBy {
     pub(super) fn of_key(key: char) -> Option<Self> {
         Some(match key {
             'p' => Self::Pe,
@@ -129,11 +129,11 @@ mod tests {
         let pe = |pe, waiting, out_ops| PeView { pe, waiting, out_ops, ..PeView::default() };
         let mut all = [pe(0, 0.5, 1.0), pe(1, 0.9, 1.0), pe(2, 0.5, 7.0)];
         let mut by = |key: char| {
-            let order = Order::of_key(key).unwrap();
+            let order = SortBy::of_key(key).unwrap();
             all.sort_by(|a, b| order.compare(a, b));
             all.each_ref().map(|pe| pe.pe)
         };
         assert_eq!([by('w'), by('o'), by('i'), by('p')], [[1, 0, 2], [2, 0, 1], [0, 1, 2], [0, 1, 2]]);
-        assert_eq!(Order::of_key('x'), None);
+        assert_eq!(SortBy::of_key('x'), None);
     }
 }

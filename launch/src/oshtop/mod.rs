@@ -14,12 +14,12 @@ use oxshmem_base::{printable::printable, report, span::span};
 
 use crate::{
     live::{
-        find::{Job, jobs},
+        find::{LiveJob, jobs},
         sample::{Sampler, View},
     },
     options,
 };
-use columns::{COLUMNS, Order, cells};
+use columns::{COLUMNS, SortBy, cells};
 
 /// Shows what the PEs of a job on this host do, live in the terminal.
 #[derive(Debug, Parser)]
@@ -30,7 +30,7 @@ use columns::{COLUMNS, Order, cells};
                   scroll; space holds the picture. Operations are counted while it looks, and for 3 s afterwards. The \
                   exit status is 0, also when the job ends, and 2 if there is no such job."
 )]
-pub struct Options {
+pub struct TopOptions {
     /// The job: the number of its oshrun, or of any of its processes. It can be left out if this
     /// user has one job on this host
     pub job: Option<u32>,
@@ -58,12 +58,12 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// The options as clap knows them, for the man page.
 pub fn command() -> clap::Command {
-    Options::command()
+    TopOptions::command()
 }
 
 /// The whole program, from its arguments to its exit status.
 pub fn main() -> ExitCode {
-    let options: Options = options();
+    let options: TopOptions = options();
     let outcome = choose(jobs(), options.job).and_then(|job| {
         let shown = match options.once {
             true => once(&job, &options),
@@ -81,7 +81,7 @@ pub fn main() -> ExitCode {
 }
 
 /// The job that is asked for; an error says in one line which there are.
-fn choose(mut jobs: Vec<Job>, asked: Option<u32>) -> Result<Job, String> {
+fn choose(mut jobs: Vec<LiveJob>, asked: Option<u32>) -> Result<LiveJob, String> {
     if let Some(number) = asked {
         let found = jobs.into_iter().find(|job| job.is(number));
         return found.ok_or(format!("{number} is no job of this user on this host; see shmem-info --jobs"));
@@ -96,7 +96,7 @@ fn choose(mut jobs: Vec<Job>, asked: Option<u32>) -> Result<Job, String> {
     }
 }
 
-fn once(job: &Job, options: &Options) -> io::Result<()> {
+fn once(job: &LiveJob, options: &TopOptions) -> io::Result<()> {
     let view = Sampler::new(job).sample_for(options.interval);
     let text = if options.json { format!("{:#}\n", view.json(job)) } else { text(job, &view) };
     match io::stdout().write_all(text.as_bytes()) {
@@ -107,7 +107,7 @@ fn once(job: &Job, options: &Options) -> io::Result<()> {
 }
 
 /// What `--once` prints.
-fn text(job: &Job, view: &View) -> String {
+fn text(job: &LiveJob, view: &View) -> String {
     let head = COLUMNS.map(|column| column.title.to_owned());
     let lines: Vec<_> = std::iter::once(head).chain(view.pes.iter().map(cells)).collect();
     let mut text = title(job, Duration::ZERO) + "\n" + &summary(view) + "\n";
@@ -125,7 +125,7 @@ fn text(job: &Job, view: &View) -> String {
 }
 
 /// What job it is.
-fn title(job: &Job, since: Duration) -> String {
+fn title(job: &LiveJob, since: Duration) -> String {
     let (pes, hosts) = (job.n_pes(), &job.hosts);
     let hosts = match &hosts[..] {
         [host] => host.name.clone(),
@@ -155,6 +155,6 @@ fn summary(view: &View) -> String {
 }
 
 /// The PEs of a view, sorted.
-fn sort(view: &mut View, order: Order) {
+fn sort(view: &mut View, order: SortBy) {
     view.pes.sort_by(|a, b| order.compare(a, b));
 }

@@ -15,11 +15,11 @@ use ratatui::{
 };
 
 use super::{
-    columns::{COLUMNS, Order, cells},
+    columns::{COLUMNS, SortBy, cells},
     sort, summary, title,
 };
 use crate::live::{
-    find::Job,
+    find::LiveJob,
     sample::{Sampler, View},
 };
 
@@ -28,7 +28,7 @@ use crate::live::{
 struct Picture {
     title: String,
     view: View,
-    order: Order,
+    order: SortBy,
     /// PEs above the first that is shown.
     scrolled: usize,
     is_held: bool,
@@ -38,21 +38,21 @@ struct Picture {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     End,
-    Sort(Order),
+    Sort(SortBy),
     /// Down by this many PEs.
     Scroll(isize),
     Hold,
 }
 
 /// Shows `job` until the user has seen enough or no PE is left.
-pub(super) fn run(job: &Job, interval: Duration) -> io::Result<()> {
+pub(super) fn run(job: &LiveJob, interval: Duration) -> io::Result<()> {
     let mut terminal = ratatui::try_init()?;
     let shown = show(job, interval, &mut terminal);
     ratatui::try_restore()?;
     shown
 }
 
-fn show(job: &Job, interval: Duration, terminal: &mut DefaultTerminal) -> io::Result<()> {
+fn show(job: &LiveJob, interval: Duration, terminal: &mut DefaultTerminal) -> io::Result<()> {
     let begin = Instant::now();
     let mut sampler = Sampler::new(job);
     let mut picture = Picture { title: title(job, Duration::ZERO), ..Picture::default() };
@@ -98,7 +98,7 @@ fn action(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Action::End,
         KeyCode::Char('q') | KeyCode::Esc => Action::End,
         KeyCode::Char(' ') => Action::Hold,
-        KeyCode::Char(key) => Action::Sort(Order::of_key(key)?),
+        KeyCode::Char(key) => Action::Sort(SortBy::of_key(key)?),
         KeyCode::Up => Action::Scroll(-1),
         KeyCode::Down => Action::Scroll(1),
         KeyCode::PageUp => Action::Scroll(-20),
@@ -231,7 +231,7 @@ mod tests {
         many.take(Some(Action::Scroll(20)));
         assert!(drawn(&many, 100, 10)[3].starts_with("20 node1"), "{:?}", drawn(&many, 100, 10));
         many.take(Some(Action::Scroll(isize::MIN)));
-        many.take(Some(Action::Sort(Order::Out)));
+        many.take(Some(Action::Sort(SortBy::Out)));
         assert!(drawn(&many, 100, 10)[3].starts_with("99 node1"));
         many.take(Some(Action::Scroll(1000)));
         assert_eq!(many.scrolled, 99);
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(press(KeyCode::Char('q')), Some(Action::End));
         assert_eq!(press(KeyCode::Char('c')), None);
         assert_eq!(action(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)), Some(Action::End));
-        assert_eq!(press(KeyCode::Char('w')), Some(Action::Sort(Order::Waiting)));
+        assert_eq!(press(KeyCode::Char('w')), Some(Action::Sort(SortBy::Waiting)));
         assert_eq!(press(KeyCode::PageDown), Some(Action::Scroll(20)));
         assert_eq!(press(KeyCode::Char(' ')), Some(Action::Hold));
     }

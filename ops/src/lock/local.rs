@@ -43,16 +43,16 @@ use crate::{
 /// The locks that a PE has handles to, by segment and offset, so that all handles to a lock share
 /// its state.
 #[derive(Debug, Default)]
-struct Registry(Mutex<HashMap<(u32, usize), Weak<Local>>>);
+struct Registry(Mutex<HashMap<(u32, usize), Weak<LocalLock>>>);
 
 impl Registry {
-    fn locks(&self) -> MutexGuard<'_, HashMap<(u32, usize), Weak<Local>>> {
+    fn locks(&self) -> MutexGuard<'_, HashMap<(u32, usize), Weak<LocalLock>>> {
         lock(&self.0)
     }
 }
 
 /// One lock, on one PE.
-pub(super) struct Local {
+pub(super) struct LocalLock {
     seat: Arc<Seat>,
     machine: Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// How often the machine was to be driven since a thread began to poll it. The thread that
@@ -124,7 +124,7 @@ enum Moved {
     Out,
 }
 
-impl Local {
+impl LocalLock {
     /// The state of the lock at `word`, which is one for all handles of this PE.
     pub(super) fn of(word: SymRef<'_, u64>) -> Result<Arc<Self>> {
         let view = word.as_view();
@@ -290,16 +290,16 @@ impl Local {
     }
 }
 
-impl Wake for Local {
+impl Wake for LocalLock {
     fn wake(self: Arc<Self>) {
         // A PE that passes the lock on wakes the next within this very call, and that one may pass
         // it on at once.
-        thread_local!(static WOKEN: Turns<Arc<Local>> = const { RefCell::new(None) });
+        thread_local!(static WOKEN: Turns<Arc<LocalLock>> = const { RefCell::new(None) });
         in_turn(&WOKEN, self, |local| local.drive());
     }
 }
 
-impl Drop for Local {
+impl Drop for LocalLock {
     fn drop(&mut self) {
         let mut locks = self.registry.locks();
         // Another may have taken its place.
@@ -309,7 +309,7 @@ impl Drop for Local {
     }
 }
 
-impl fmt::Debug for Local {
+impl fmt::Debug for LocalLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.seat.state();
         let waiting = state.waiters.len();

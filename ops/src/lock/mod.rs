@@ -37,7 +37,7 @@ use oxshmem_base::{Error, Result};
 use oxshmem_progress::{activity::Call, opset::OpSet, record::Pending};
 use oxshmem_spaces::SymRef;
 
-use self::local::{Holder, Local};
+use self::local::{Holder, LocalLock};
 use crate::{
     context::Context,
     quiet::Quiet,
@@ -83,7 +83,7 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Lock {
-    local: Arc<Local>,
+    local: Arc<LocalLock>,
     /// What leaving it quiets.
     ops: Arc<OpSet>,
 }
@@ -117,7 +117,7 @@ impl Lock {
             let what = "Lock::new: the word is in device memory, where PEs cannot queue; allocate it in the CPU space";
             return Err(Error::Unsupported { what: what.to_owned() });
         }
-        Ok(Self { local: Local::of(word)?, ops: Arc::clone(ctx.ops()) })
+        Ok(Self { local: LocalLock::of(word)?, ops: Arc::clone(ctx.ops()) })
     }
 
     /// Gets the lock: `shmem_set_lock`. The call itself queues up, and its future is ready with a
@@ -253,7 +253,7 @@ impl Lock {
         Err(Error::LockNotHeld { call: "clear", pe, offset, why })
     }
 
-    fn request(&self, call: &'static str, tries: bool) -> Request {
+    fn request(&self, call: &'static str, tries: bool) -> LockRequest {
         trace_operation(call, size_of::<u64>(), self.local.home());
         let stage = match self.local.pe().check(call) {
             Err(error) => Stage::Failed(error),
@@ -262,7 +262,7 @@ impl Lock {
                 None => Stage::Over,
             },
         };
-        Request { call, stage, record: None }
+        LockRequest { call, stage, record: None }
     }
 }
 
@@ -273,7 +273,7 @@ impl fmt::Debug for Lock {
 }
 
 /// A request for a lock.
-struct Request {
+struct LockRequest {
     call: &'static str,
     stage: Stage,
     /// What is recorded, once it waits.
@@ -288,7 +288,7 @@ enum Stage {
     Over,
 }
 
-impl Request {
+impl LockRequest {
     fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<Option<LockGuard>>> {
         let guard = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Queued(guard) => guard,
@@ -319,7 +319,7 @@ impl Request {
     }
 }
 
-impl Drop for Request {
+impl Drop for LockRequest {
     fn drop(&mut self) {
         if let Stage::Queued(guard) = std::mem::replace(&mut self.stage, Stage::Over) {
             guard.lock.local.abandon(guard.ticket);
@@ -328,7 +328,7 @@ impl Drop for Request {
     }
 }
 
-impl fmt::Debug for Request {
+impl fmt::Debug for LockRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.stage {
             Stage::Queued(guard) => write!(f, "{} (under way) of {:?}", self.call, guard.lock),
@@ -356,7 +356,7 @@ impl fmt::Debug for Request {
 /// ```
 #[must_use = "a lock is held while its guard lives"]
 #[derive(Debug)]
-pub struct Locking(Request);
+pub struct Locking(LockRequest);
 
 impl Future for Locking {
     type Output = Result<LockGuard>;
@@ -386,7 +386,7 @@ impl Future for Locking {
 /// ```
 #[must_use = "a lock is held while its guard lives"]
 #[derive(Debug)]
-pub struct TryLocking(Request);
+pub struct TryLocking(LockRequest);
 
 impl Future for TryLocking {
     type Output = Result<Option<LockGuard>>;

@@ -9,7 +9,7 @@ use oxshmem_base::{Error, Result, wakes::Hold};
 use oxshmem_progress::{
     completion::Completion,
     flight::Flight,
-    opset::{Failure, OpSet},
+    opset::{FailedOp, OpSet},
 };
 
 /// How an operation ended, on its way to its future.
@@ -22,7 +22,7 @@ pub(crate) type Landing<T, E> = Arc<Flight<Landed<T, E>>>;
 /// it.
 pub(crate) struct Failed<E> {
     error: E,
-    failure: Failure,
+    failure: FailedOp,
     ops: Arc<OpSet>,
 }
 

@@ -9,7 +9,7 @@ use std::{
 use oxshmem_base::Result;
 use oxshmem_progress::{
     activity::{Call, Place},
-    executor::{DeviceWords, Fired, Probe, WatchKey, Word},
+    executor::{DeviceWords, Fired, Probe, ProbedWord, WatchKey},
     record::Pending,
 };
 use oxshmem_spaces::Pe;
@@ -110,14 +110,14 @@ impl<'a, T: Waitable> Condition<'a, T> {
     /// Something that any thread can look at: whether all words compare, or, if not `all` are asked
     /// for, whether one more of those that do not compare now does.
     fn probe(&self, all: bool) -> Probe {
-        let mut open: Vec<Word> = Vec::new();
+        let mut open: Vec<ProbedWord> = Vec::new();
         for i in (0..self.len()).filter(|&i| self.includes(i)) {
             let word = self.set.words.at(i);
             // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the words
             // mapped.
             open.push(unsafe {
                 let bits = self.value(i).to_bits();
-                Word::new(word.as_view().own(), size_of::<T>(), T::SIGNED, self.cmp.accepts(), bits)
+                ProbedWord::new(word.as_view().own(), size_of::<T>(), T::SIGNED, self.cmp.accepts(), bits)
             });
         }
         if self.set.words.domain().is_device() {
@@ -136,7 +136,7 @@ impl<'a, T: Waitable> Condition<'a, T> {
         }
         // Words that compare already do not end the wait by themselves, unless they stop and start
         // again.
-        let mut before: Vec<bool> = open.iter().map(Word::holds).collect();
+        let mut before: Vec<bool> = open.iter().map(ProbedWord::holds).collect();
         Probe::Custom(Box::new(move || {
             let mut changed = false;
             for (word, before) in open.iter().zip(&mut before) {
@@ -150,7 +150,7 @@ impl<'a, T: Waitable> Condition<'a, T> {
 
     /// What to look at in device memory, where `words` are those that are included.
     #[cold]
-    fn on_device(&self, words: Vec<Word>, all: bool) -> DeviceWords {
+    fn on_device(&self, words: Vec<ProbedWord>, all: bool) -> DeviceWords {
         let included = (0..self.len()).filter(|&i| self.includes(i));
         let offset = |i: usize| self.set.words.extent().offset + i * size_of::<T>();
         let words = included.clone().map(offset).zip(words).collect();

@@ -11,7 +11,7 @@ use oxshmem_base::{Error, Result};
 use oxshmem_memory::{Extent, SegmentId};
 use oxshmem_progress::{
     activity::{Activity, Awaited, Call, Place},
-    executor::{DeviceWords, Fired, Probe, WatchKey, Word},
+    executor::{DeviceWords, Fired, Probe, ProbedWord, WatchKey},
     record::Slot,
 };
 use oxshmem_spaces::{Pe, SymRef};
@@ -189,7 +189,7 @@ impl WordWait {
         // mapped.
         let awaited = unsafe {
             let address = word.as_view().own();
-            Word::new(address, size_of::<T>(), T::SIGNED, cmp.accepts(), value.to_bits())
+            ProbedWord::new(address, size_of::<T>(), T::SIGNED, cmp.accepts(), value.to_bits())
         };
         let extent = word.as_view().extent();
         let probe = if word.as_view().domain().is_device() {

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`error`] | the error that every call may return |
 //! | [`settings`] | the environment variables |
-//! | [`hosts`], [`distribution`] | which PE is on which host, and how simulated hosts get their PEs |
+//! | [`hosts`], [`distribution`] | which PE is on which host, also of simulated hosts |
 //! | [`processors`] | the processors that this process may run on |
 //! | [`sync`], [`wakes`] | locks, and the one way to run a waker |
 //! | [`panics`] | user code that panics ends nothing but itself |

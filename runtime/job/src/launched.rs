@@ -47,7 +47,7 @@ pub struct Launched {
     socket: BorrowedFd<'static>,
     /// The next ticket. Locked while a message is being sent, so that its parts stay together.
     sending: Mutex<u64>,
-    inbox: tokio::sync::Mutex<Inbox>,
+    inbox: tokio::sync::Mutex<Arrived>,
     home: Home,
     /// Until this PE has left the job: a handle to it that is still held must not keep the next
     /// one out.
@@ -58,14 +58,14 @@ pub struct Launched {
 
 /// What has arrived.
 #[derive(Debug, Default)]
-struct Inbox {
+struct Arrived {
     wire: wire::Inbox,
     answers: HashMap<u64, Message>,
     /// The message by which the launcher ended the job.
     end: Option<Message>,
 }
 
-impl Inbox {
+impl Arrived {
     /// Puts a message where it is looked for. Returns what it is if no launcher sends that.
     fn take(&mut self, message: Message) -> Option<Kind> {
         match message.kind {

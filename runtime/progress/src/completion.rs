@@ -31,7 +31,7 @@ pub type Completion<T = ()> = Box<dyn FnOnce(Result<T>) + Send>;
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ThreadState {
     /// Nothing of the kind.
     Idle,
     /// It serves a net, and runs one completion after the other.
@@ -44,7 +44,7 @@ enum State {
 type Run = Box<dyn FnOnce()>;
 
 thread_local! {
-    static STATE: Cell<State> = const { Cell::new(State::Idle) };
+    static STATE: Cell<ThreadState> = const { Cell::new(ThreadState::Idle) };
     // Without a destructor, so that it is there for what still completes when the thread ends: C
     // programs finalize at exit.
     static WAITING: RefCell<ManuallyDrop<VecDeque<Run>>> =
@@ -60,10 +60,10 @@ pub fn complete<T: 'static>(done: Completion<T>, outcome: Result<T>) {
 /// Runs a completion that is a closure now, or when the one around it has returned. One that panics
 /// does so when those that wait for it have run.
 pub fn run(completion: impl FnOnce() + 'static) {
-    if STATE.get() == State::Completing {
+    if STATE.get() == ThreadState::Completing {
         return WAITING.with_borrow_mut(|waiting| waiting.push_back(Box::new(completion)));
     }
-    let enter = Enter::the(State::Completing);
+    let enter = Enter::the(ThreadState::Completing);
     let mut panics = Panics::default();
     panics.run(completion);
     while let Some(next) = next() {
@@ -88,12 +88,12 @@ fn next() -> Option<Run> {
 /// Marks this thread as one that serves a net, as long as what is returned exists. None if it does
 /// so already, or runs a completion: then it is to start nothing that runs completions.
 pub fn serve() -> Option<Enter> {
-    (!is_busy()).then(|| Enter::the(State::Serving))
+    (!is_busy()).then(|| Enter::the(ThreadState::Serving))
 }
 
 /// Whether this thread serves a net, or runs a completion.
 pub fn is_busy() -> bool {
-    STATE.get() != State::Idle
+    STATE.get() != ThreadState::Idle
 }
 
 /// Runs `wait`, in which this thread waits for completions. Inside of one it runs those that wait
@@ -102,7 +102,7 @@ pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
     if !is_busy() {
         return wait();
     }
-    let _enter = Enter::the(State::Idle);
+    let _enter = Enter::the(ThreadState::Idle);
     run(|| ());
     wait()
 }
@@ -110,13 +110,13 @@ pub fn waiting<T>(wait: impl FnOnce() -> T) -> T {
 /// A thread's state, until this is dropped.
 #[derive(Debug)]
 pub struct Enter {
-    before: State,
+    before: ThreadState,
     /// It is of this thread.
     thread: PhantomData<*const ()>,
 }
 
 impl Enter {
-    fn the(state: State) -> Self {
+    fn the(state: ThreadState) -> Self {
         Self { before: STATE.replace(state), thread: PhantomData }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) trait Client: Send {
 
     /// Does what there is to do. `found` says whether the sources have just completed something.
     /// True if there may be more at once; else `sleep` gets what the helper sleeps on.
-    fn help<'a>(&'a mut self, found: bool, sleep: &mut Sleep<'a>) -> bool;
+    fn help<'a>(&'a mut self, found: bool, sleep: &mut PollSet<'a>) -> bool;
 
     /// What the PE's other threads do.
     fn others(&self) -> Others;
@@ -168,13 +168,13 @@ impl Helper {
             if !self.update(&mut clients, &mut sources) {
                 return;
             }
-            let mut sleep = Sleep::default();
+            let mut sleep = PollSet::default();
             let list = std::mem::take(&mut sources.list);
             let (mut found, mut ready) = (false, false);
             survive(|| match sources.serve(&list, &self.waker, &clients, &mut sleep) {
-                Served::Found => (found, ready) = (true, true),
-                Served::Looks => ready = true,
-                Served::Nothing => {}
+                Polled::Found => (found, ready) = (true, true),
+                Polled::Looks => ready = true,
+                Polled::Nothing => {}
             });
             sleep.of_sources = sleep.polled.len();
             for client in &mut clients {
@@ -253,7 +253,7 @@ struct Sources {
 }
 
 /// How a look at the sources ended.
-enum Served {
+enum Polled {
     /// Something was over.
     Found,
     /// Nothing was, and it is worth to look again at once.
@@ -283,14 +283,14 @@ impl Sources {
         list: &'a [Arc<dyn Source>],
         waker: &HelperWaker,
         clients: &[Box<dyn Client>],
-        sleep: &mut Sleep<'a>,
-    ) -> Served {
+        sleep: &mut PollSet<'a>,
+    ) -> Polled {
         if list.is_empty() {
-            return Served::Nothing;
+            return Polled::Nothing;
         }
         if let Some(left) = self.left_of_sleep(waker) {
             sleep.at_most(left);
-            return Served::Nothing;
+            return Polled::Nothing;
         }
         let issued = waker.issued();
         // A thread that starts operations holds the locks that a poll needs, most of the time: a
@@ -301,7 +301,7 @@ impl Sources {
             self.sleeps_until = Some(Instant::now() + SHORT_SLEEP[0]);
             if !left {
                 sleep.at_most(SHORT_SLEEP[0]);
-                return Served::Nothing;
+                return Polled::Nothing;
             }
         }
         let life = waker.life();
@@ -313,7 +313,7 @@ impl Sources {
         if !waker.takes_over() && others != 0 && !is_left {
             self.life = life;
             sleep.at_most(self.begin_short_sleep(driven));
-            return Served::Nothing;
+            return Polled::Nothing;
         }
         if std::mem::take(&mut self.beside) {
             // They tend to be at it again for as long.
@@ -332,15 +332,15 @@ impl Sources {
             // The thread that was woken may need this processor, and polls itself if it waits
             // again.
             self.busy = (crate::intent::woken() == woken).then(Instant::now);
-            return Served::Found;
+            return Polled::Found;
         }
         let patience = clients.iter().map(|client| client.after_work()).max().unwrap_or_default();
         if self.busy.is_some_and(|busy| busy.elapsed() < patience) {
-            return Served::Looks;
+            return Polled::Looks;
         }
         for source in list {
             match source.arm() {
-                Armed::Ready => return Served::Looks,
+                Armed::Ready => return Polled::Looks,
                 Armed::Asleep { descriptor, limit } => {
                     descriptor.into_iter().for_each(|descriptor| sleep.on_readable(descriptor));
                     limit.into_iter().for_each(|limit| sleep.at_most(limit));
@@ -349,7 +349,7 @@ impl Sources {
         }
         // Nor is what sources have just sent.
         self.life = waker.life();
-        Served::Nothing
+        Polled::Nothing
     }
 
     /// What is left of the present short sleep, if it goes on.
@@ -378,14 +378,14 @@ impl Sources {
 
 /// What the helper sleeps on.
 #[derive(Default)]
-pub(crate) struct Sleep<'a> {
+pub(crate) struct PollSet<'a> {
     polled: Vec<PollFd<'a>>,
     /// How many of them, the first ones, are the sources'.
     of_sources: usize,
     limit: Option<Duration>,
 }
 
-impl<'a> Sleep<'a> {
+impl<'a> PollSet<'a> {
     /// Not longer than `limit`.
     pub(crate) fn at_most(&mut self, limit: Duration) {
         self.limit = Some(self.limit.map_or(limit, |before| before.min(limit)));
@@ -450,7 +450,7 @@ mod tests {
             &self.0
         }
 
-        fn help<'a>(&'a mut self, _: bool, _: &mut Sleep<'a>) -> bool {
+        fn help<'a>(&'a mut self, _: bool, _: &mut PollSet<'a>) -> bool {
             false
         }
 

@@ -3,7 +3,7 @@
 //! | module | what it offers |
 //! |---|---|
 //! | [`executor`] | the engine of a PE: sources are polled, watched words looked at, tasks woken |
-//! | [`helper`], [`helper_waker`] | the one thread of a process that drives it while no other does |
+//! | [`helper`], [`helper_waker`] | the thread of a process that drives it while no other does |
 //! | [`source`] | what the engine polls, and where it reads words that it cannot load |
 //! | [`wait`] | how long a thread that waits looks around before it sleeps |
 //! | [`completion`] | what runs when an operation is over |

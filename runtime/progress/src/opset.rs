@@ -110,8 +110,8 @@ pub struct Ticket {
 
 /// A failed operation's place in its op set.
 #[derive(Debug)]
-#[must_use = "the error is reported by `quiet` unless it is said to have been seen"]
-pub struct Failure(u64);
+#[must_use = "the error is reported by `quiet` unless it is marked as seen"]
+pub struct FailedOp(u64);
 
 /// A point in the order of operations: all that began before it. It is for one `quiet`, which waits
 /// for no other set of PEs by it.
@@ -236,18 +236,18 @@ impl OpSet {
     /// An operation on `pe`, if that is known, has failed. The next `quiet` that concerns it
     /// reports the error, unless it is [seen](Self::seen) before. To be called before the operation
     /// is [completed](Self::complete).
-    pub fn fail(&self, pe: Option<usize>, error: Error) -> Failure {
+    pub fn fail(&self, pe: Option<usize>, error: Error) -> FailedOp {
         let mut inner = lock(&self.inner);
         let number = inner.number();
         inner.failed.insert(number, (pe, error));
         self.count(|tally| &tally.failed, 1);
         self.attention.fetch_add(1, Ordering::Release);
-        Failure(number)
+        FailedOp(number)
     }
 
     /// The program has got the error from the operation's future. `quiet` may have reported it
     /// before, but does so no more.
-    pub fn seen(&self, failure: Failure) {
+    pub fn seen(&self, failure: FailedOp) {
         let mut inner = lock(&self.inner);
         if inner.failed.remove(&failure.0).is_some() {
             self.attention.fetch_sub(1, Ordering::Relaxed);
@@ -256,7 +256,7 @@ impl OpSet {
 
     /// [`fail`](Self::fail), where no future will return the error.
     pub fn report_later(&self, pe: Option<usize>, error: Error) {
-        let Failure(_) = self.fail(pe, error);
+        let FailedOp(_) = self.fail(pe, error);
     }
 
     /// Now.

@@ -70,9 +70,9 @@ impl std::fmt::Debug for Reporter {
 
 /// The watchdog of the PEs of a process, if there is one. It ends with this.
 #[derive(Debug, Default)]
-pub struct Watch(OnceLock<Option<Arc<Watchdog>>>);
+pub struct WatchdogSlot(OnceLock<Option<Arc<Watchdog>>>);
 
-impl Watch {
+impl WatchdogSlot {
     /// The watchdog, as the first PE to join has made it.
     pub fn get_or_init(&self, make: impl FnOnce() -> Option<Arc<Watchdog>>) -> Option<&Arc<Watchdog>> {
         self.0.get_or_init(make).as_ref()
@@ -84,7 +84,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for WatchdogSlot {
     fn drop(&mut self) {
         if let Some(Some(watchdog)) = self.0.get() {
             watchdog.unpark();
@@ -176,7 +176,7 @@ impl Watchdog {
             // Not held while printing or asleep, so that memory goes when the PEs go.
             drop(fabric);
             match look {
-                Look::Quiet => {
+                Finding::Quiet => {
                     self.state.store(ASLEEP, Ordering::SeqCst);
                     let Some(fabric) = self.fabric.upgrade() else { return };
                     let entered = self.is_anything_entered(&fabric);
@@ -187,8 +187,8 @@ impl Watchdog {
                         thread::park();
                     }
                 }
-                Look::Until(time) => thread::park_timeout(time.max(Duration::from_millis(10))),
-                Look::Stuck(stuck) => self.report(*stuck, &mut reported),
+                Finding::Until(time) => thread::park_timeout(time.max(Duration::from_millis(10))),
+                Finding::Stuck(stuck) => self.report(*stuck, &mut reported),
             }
         }
     }
@@ -203,7 +203,7 @@ impl Watchdog {
     }
 
     /// Looks at all boards.
-    fn look(&self, fabric: &Fabric, reported: &mut Reported) -> Look {
+    fn look(&self, fabric: &Fabric, reported: &mut Reported) -> Finding {
         let (mut present, mut stuck, mut next) = (HashSet::new(), Vec::new(), None::<Duration>);
         // What is nearly due is reported along with what is due.
         let nearly = self.limit.saturating_sub((self.limit / 10).max(Duration::from_millis(250)));
@@ -234,19 +234,19 @@ impl Watchdog {
         reported.entries.retain(|id| present.contains(id));
         reported.silent.retain(|id, _| present.contains(id));
         if due && !self.have_answered(&mut stuck, reported) {
-            return Look::Until(ANSWER);
+            return Finding::Until(ANSWER);
         }
         if stuck.iter().any(|(_, seen)| seen.age >= self.limit) {
             reported.entries.extend(stuck.iter().map(|(pe, seen)| (*pe, seen.id)));
-            return Look::Stuck(Box::new(Stuck {
+            return Finding::Stuck(Box::new(Stuck {
                 entries: stuck,
                 boards: Boards::of(&fabric.control, &fabric.heap),
             }));
         }
         // Beside what has been reported, something new is due no sooner than that.
         match next.or_else(|| self.is_anything_entered(fabric).then_some(self.limit)) {
-            Some(time) => Look::Until(time),
-            None => Look::Quiet,
+            Some(time) => Finding::Until(time),
+            None => Finding::Quiet,
         }
     }
 
@@ -360,7 +360,7 @@ struct Reported {
 }
 
 /// What a look at the boards comes to.
-enum Look {
+enum Finding {
     /// Nothing is entered.
     Quiet,
     /// There is nothing to report before so much time has passed.

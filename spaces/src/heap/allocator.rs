@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Block, Exhausted, HeapError, LINE, Layout, MAX_ALIGN, Realloc,
-    free_set::{FreeSet, Place},
+    free_set::{Fit, FreeSet},
 };
 
 /// Two lines that adjacent-line prefetchers fetch together.
@@ -229,7 +229,7 @@ impl Heap {
             self.free.insert(old.offset + size, old.size - size);
             self.resized(old, new_bytes, size)
         } else if self.free.size_at(old.end()) >= size - old.size {
-            self.free.take(Place { free: old.end(), start: old.end() }, size - old.size);
+            self.free.take(Fit { free: old.end(), start: old.end() }, size - old.size);
             self.resized(old, new_bytes, size)
         } else {
             let block = self.place(layout, old.id)?;

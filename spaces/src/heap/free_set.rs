@@ -21,7 +21,7 @@ pub(super) struct FreeSet {
 
 /// Where in which free block an allocation goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Fit {
     /// The offset of the free block.
     pub(super) free: usize,
     /// The offset of the allocation.
@@ -85,7 +85,7 @@ impl FreeSet {
 
     /// Takes `size` bytes at `place` out. What is left of its block on either side stays free.
     /// The place must come from [`find`](Self::find), or start a block of at least `size` bytes.
-    pub(super) fn take(&mut self, place: Place, size: usize) {
+    pub(super) fn take(&mut self, place: Fit, size: usize) {
         let have = self.size_at(place.free);
         let (end, taken_end) = (place.free + have, place.start + size);
         debug_assert!(place.free <= place.start && taken_end <= end, "{place:?} + {size} of {have}");
@@ -101,7 +101,7 @@ impl FreeSet {
     /// large enough can still lack room, and after [`SEARCH`] of them one is taken that is so large
     /// that it cannot. Only where there is none of those either, all others are tried before giving
     /// up.
-    pub(super) fn find(&self, size: usize, align: usize) -> Option<Place> {
+    pub(super) fn find(&self, size: usize, align: usize) -> Option<Fit> {
         for (tried, &(have, free)) in self.by_size.range((size, 0)..).enumerate() {
             let place = fit(free, have, size, align);
             if place.is_some() {
@@ -127,8 +127,8 @@ impl FreeSet {
 
 /// The first place for `size` bytes at a multiple of `align` in a free block of `have` bytes at
 /// `free`.
-fn fit(free: usize, have: usize, size: usize, align: usize) -> Option<Place> {
+fn fit(free: usize, have: usize, size: usize, align: usize) -> Option<Fit> {
     let start = free.checked_next_multiple_of(align)?;
     let room = have.checked_sub(start - free)?;
-    (room >= size).then_some(Place { free, start })
+    (room >= size).then_some(Fit { free, start })
 }

@@ -16,20 +16,20 @@ const GRAIN: usize = 64 << 10;
 /// The heap of a PE: its partitions, and the executable's globals after them.
 ///
 /// ```
-/// use oxshmem_spaces::kinds::Layout;
+/// use oxshmem_spaces::kinds::PartitionLayout;
 /// use oxshmem_base::settings::{Partition, Settings, SpacePlan};
 ///
 /// let mut settings = Settings::default();
 /// settings.add_partition(1, Partition::new(100_000))?;
 /// settings.add_partition(9, Partition { page_size: Some(2 << 20), ..Partition::new(3 << 20) })?;
-/// let layout = Layout::of(&settings, SpacePlan::new(&settings, &[])?.cpu)?;
+/// let layout = PartitionLayout::of(&settings, SpacePlan::new(&settings, &[])?.cpu)?;
 /// let places: Vec<_> = layout.places().iter().map(|it| (it.id, it.start, it.len)).collect();
 /// assert_eq!(places, [(1, 4 << 20, 100_000), (9, 0, 3 << 20)]);
 /// assert_eq!(layout.len(), (4 << 20) + (128 << 10));
 /// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct PartitionLayout {
     places: Vec<Place>,
     len: usize,
     statics_at: usize,
@@ -52,7 +52,7 @@ pub struct Place {
     pub defined: Option<Defined>,
 }
 
-impl Layout {
+impl PartitionLayout {
     /// The layout that `settings` ask for. `heap` is the CPU space's plan, if that space is
     /// enabled.
     ///
@@ -167,7 +167,7 @@ mod tests {
     fn without_partitions_the_heap_is_one_of_the_size_that_was_set() {
         let mut settings = Settings::default();
         settings.symmetric_size = 100_000;
-        let layout = Layout::of(&settings, heap(&settings)).unwrap();
+        let layout = PartitionLayout::of(&settings, heap(&settings)).unwrap();
         let [heap] = layout.places() else { panic!("{layout:?}") };
         assert_eq!((heap.id, heap.start, heap.len, heap.defined), (1, 0, 100_000, None));
         assert_eq!((layout.len(), layout.statics_at()), (100_000, 128 << 10));
@@ -177,14 +177,14 @@ mod tests {
     fn partitions_of_a_heap_that_is_not_there_or_has_a_size_are_errors() {
         let mut none = settings(&[(2, 4096, None)]);
         none.enable_gpu_space = Some("1".into());
-        let error = Layout::of(&none, None).unwrap_err().to_string();
+        let error = PartitionLayout::of(&none, None).unwrap_err().to_string();
         assert!(
             error.contains("SYMMETRIC_PARTITION2") && error.contains("SHMEM_ENABLE_CPU_SPACE"),
             "{error}"
         );
         let mut sized = settings(&[(2, 4096, None)]);
         sized.cpu_symmetric_size = Some(1 << 20);
-        let error = Layout::of(&sized, heap(&sized)).unwrap_err().to_string();
+        let error = PartitionLayout::of(&sized, heap(&sized)).unwrap_err().to_string();
         assert!(
             error.contains("SYMMETRIC_PARTITION2") && error.contains("SHMEM_CPU_SYMMETRIC_SIZE"),
             "{error}"
@@ -198,7 +198,7 @@ mod tests {
         let too_large =
             [whole, settings(&[(1, usize::MAX, None)]), settings(&[(1, 1 << 63, None), (2, 1 << 63, None)])];
         for settings in too_large {
-            let error = Layout::of(&settings, heap(&settings)).unwrap_err().to_string();
+            let error = PartitionLayout::of(&settings, heap(&settings)).unwrap_err().to_string();
             assert!(error.contains("beyond any address space"), "{error}");
         }
     }
@@ -210,7 +210,7 @@ mod tests {
         ) {
             let asked: Vec<_> =
                 sizes.into_iter().map(|(id, (size, page))| (id, size, page.map(|shift| 1 << shift))).collect();
-            let layout = Layout::of(&settings(&asked), heap(&settings(&asked))).unwrap();
+            let layout = PartitionLayout::of(&settings(&asked), heap(&settings(&asked))).unwrap();
             prop_assert_eq!(layout.places().len(), asked.len());
             for (place, &(id, size, page)) in layout.places().iter().zip(&asked) {
                 prop_assert_eq!((place.id, place.len), (id, size));

@@ -6,7 +6,7 @@ use oxshmem_base::{
 };
 use oxshmem_memory::{HostMap, HugeMemory, Spread};
 
-use super::{HugePages, Layout, Mapping, Place, Plan, Topology, plan, show_bytes, show_nodes};
+use super::{HugePages, Mapping, PartitionLayout, Place, Plan, Topology, plan, show_bytes, show_nodes};
 
 /// Makes the heaps of `n_local` PEs of this host, `stride` bytes apart, with the partitions of
 /// `layout` in memory of the kinds that `settings` ask for. Returns what each partition was mapped
@@ -17,7 +17,7 @@ use super::{HugePages, Layout, Mapping, Place, Plan, Topology, plan, show_bytes,
 /// that is not there.
 pub fn map(
     settings: &Settings,
-    layout: &Layout,
+    layout: &PartitionLayout,
     n_local: usize,
     stride: usize,
 ) -> Result<(HostMap, Vec<Mapping>)> {
@@ -106,7 +106,7 @@ mod tests {
         let mut settings = Settings::default();
         settings.add_partition(2, text.parse().unwrap())?;
         settings.add_partition(1, Partition::new(1 << 20))?;
-        let layout = Layout::of(&settings, SpacePlan::new(&settings, &[])?.cpu)?;
+        let layout = PartitionLayout::of(&settings, SpacePlan::new(&settings, &[])?.cpu)?;
         map(&settings, &layout, count, 1 << 30)
     }
 

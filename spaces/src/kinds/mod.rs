@@ -22,7 +22,7 @@ pub mod plan;
 pub mod report;
 pub mod topology;
 
-pub use layout::{Layout, Place};
+pub use layout::{PartitionLayout, Place};
 pub use map::map;
 pub use mapping::Mapping;
 pub use pages::HugePages;

@@ -7,13 +7,13 @@ use oxshmem_base::{Error, Result, settings::Settings};
 use oxshmem_job::Bootstrap;
 use oxshmem_memory::{HostMap, Spread};
 
-use crate::kinds::{self, Layout, Mapping};
+use crate::kinds::{self, Mapping, PartitionLayout};
 
 /// The symmetric heap of a PE, as it came to be.
 #[derive(Clone, Debug)]
 pub struct Partitions {
     /// Where its partitions lie.
-    pub layout: Layout,
+    pub layout: PartitionLayout,
     /// What they were mapped to on this host, in the same order.
     pub mappings: Vec<Mapping>,
     /// What is not as it was asked for, on any host: a sentence each.
@@ -32,7 +32,7 @@ impl Partitions {
     pub(crate) async fn make(
         bootstrap: &dyn Bootstrap,
         settings: &Settings,
-        layout: Layout,
+        layout: PartitionLayout,
         stride: usize,
     ) -> Result<(Self, Option<HostMap>)> {
         let placement = bootstrap.placement();

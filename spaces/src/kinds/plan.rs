@@ -128,7 +128,7 @@ fn room(
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Layout, topology::tests::Fixture},
+        super::{PartitionLayout, topology::tests::Fixture},
         *,
     };
     use oxshmem_base::settings::Settings;
@@ -144,9 +144,12 @@ mod tests {
         let mut settings = Settings::default();
         settings.add_partition(1, text.parse().unwrap()).unwrap();
         plan(
-            &Layout::of(&settings, oxshmem_base::settings::SpacePlan::new(&settings, &[]).unwrap().cpu)
-                .unwrap()
-                .places()[0],
+            &PartitionLayout::of(
+                &settings,
+                oxshmem_base::settings::SpacePlan::new(&settings, &[]).unwrap().cpu,
+            )
+            .unwrap()
+            .places()[0],
             2,
             topology,
             &pools(sizes),

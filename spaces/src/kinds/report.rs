@@ -3,7 +3,7 @@
 use oxshmem_base::settings::{Settings, SpacePlan};
 
 use super::{HugePages, Topology, plan, show_bytes, show_nodes};
-use crate::kinds::Layout;
+use crate::kinds::PartitionLayout;
 
 /// The memory of this host: its NUMA nodes with their kinds, and its huge pages. A line each.
 ///
@@ -48,7 +48,7 @@ pub fn host_memory(topology: &Topology, pools: &[HugePages]) -> Vec<String> {
 /// definition and the outcome.
 ///
 /// # Errors
-/// The errors of [`Layout::of`].
+/// The errors of [`PartitionLayout::of`].
 ///
 /// ```
 /// use oxshmem_spaces::kinds::{Topology, forecast};
@@ -67,7 +67,7 @@ pub fn forecast(
     topology: &Topology,
     pools: &[HugePages],
 ) -> oxshmem_base::Result<Vec<(String, String)>> {
-    let layout = Layout::of(settings, SpacePlan::new(settings, &settings.devices(1))?.cpu)?;
+    let layout = PartitionLayout::of(settings, SpacePlan::new(settings, &settings.devices(1))?.cpu)?;
     let defined = layout.places().iter().filter_map(|place| Some((place, place.defined?)));
     let forecast = defined.map(|(place, defined)| {
         let planned = plan(place, n_pes, topology, pools, rustix::param::page_size());

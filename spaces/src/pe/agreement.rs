@@ -50,13 +50,13 @@ impl Abilities {
             // Counted by one, as the threads of a process may be bound to different processors.
             let outcome = oxshmem_job::share(bootstrap, || {
                 let abilities = Self { pes: placement.n_pes, cpus: processors::allowed(), membarrier: false };
-                Ok(Outcome { same_settings: true, abilities })
+                Ok(Agreement { same_settings: true, abilities })
             });
             return Ok(outcome.await?.abilities);
         }
         let mine = Statement::of_this_process(&text)?;
         let all = bootstrap.exchange_to_leaders(mine.to_bytes()).await?;
-        let outcome = || Outcome::from(all.as_deref().unwrap_or_default(), placement);
+        let outcome = || Agreement::from(all.as_deref().unwrap_or_default(), placement);
         let outcome = match placement.local.len() {
             1 => outcome(),
             _ => *oxshmem_job::share(bootstrap, || Ok(outcome())).await?,
@@ -125,13 +125,13 @@ impl Statement {
 
 /// What the leader of a host makes of the statements of all PEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Outcome {
+struct Agreement {
     same_settings: bool,
     /// Of the PEs that share this machine.
     abilities: Abilities,
 }
 
-impl Outcome {
+impl Agreement {
     fn from(all: &[Vec<u8>], placement: &Placement) -> Self {
         let statement = |pe: usize| {
             all.get(pe).map_or_else(|| Statement::from_bytes(&[]), |it| Statement::from_bytes(it))
@@ -160,7 +160,7 @@ impl Outcome {
     }
 }
 
-impl Shared for Outcome {
+impl Shared for Agreement {
     unsafe fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
         let &Self { same_settings, abilities: Abilities { pes, cpus, membarrier } } = self;
         let words = [usize::from(same_settings), pes, cpus, usize::from(membarrier)];
@@ -230,9 +230,9 @@ mod tests {
         Statement { settings: 7, membarrier: true, quota, machine, cpus: words }
     }
 
-    fn outcome(all: &[Statement], pe: usize, hosts: Hosts) -> Outcome {
+    fn outcome(all: &[Statement], pe: usize, hosts: Hosts) -> Agreement {
         let all: Vec<_> = all.iter().map(Statement::to_bytes).collect();
-        Outcome::from(&all, &Placement::new(pe, Arc::new(hosts), "node1".to_owned()))
+        Agreement::from(&all, &Placement::new(pe, Arc::new(hosts), "node1".to_owned()))
     }
 
     #[test]
@@ -243,11 +243,11 @@ mod tests {
         assert_eq!(statement(1, &[0, 63], 2).to_bytes().len(), 40);
         assert_eq!(Statement::from_bytes(&[1, 2, 3]).quota, 0);
         let abilities = Abilities { pes: 5, cpus: 4, membarrier: true };
-        let outcome = Outcome { same_settings: false, abilities };
+        let outcome = Agreement { same_settings: false, abilities };
         // SAFETY: they are read once.
         let descriptors = unsafe { outcome.to_descriptors() }.unwrap();
         // SAFETY: they are just that.
-        assert_eq!(unsafe { Outcome::from_descriptors(descriptors, 1) }.unwrap(), outcome);
+        assert_eq!(unsafe { Agreement::from_descriptors(descriptors, 1) }.unwrap(), outcome);
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
         // The hosts of PEs 0 and 3 are simulated ones on one machine.
         let here = outcome(&all, 0, Hosts::from_labels([0, 0, 1, 2]));
         let abilities = Abilities { pes: 3, cpus: 3, membarrier: true };
-        assert_eq!(here, Outcome { same_settings: true, abilities });
+        assert_eq!(here, Agreement { same_settings: true, abilities });
         let there = outcome(&all, 2, Hosts::from_labels([0, 0, 1, 2])).abilities;
         assert_eq!((there.pes, there.cpus), (1, 4));
     }

@@ -38,7 +38,7 @@ use oxshmem_progress::{
     opset::{OpSet, Tally},
     source::Source,
     wait::WaitPolicy,
-    watchdog::{Watch, Watchdog},
+    watchdog::{Watchdog, WatchdogSlot},
 };
 
 use self::{
@@ -49,7 +49,7 @@ use self::{
 pub use self::{helpers::Helpers, places::IMAGE_TAIL};
 use crate::{
     device::{self, AnyDevice, Capabilities, Devices, WordsOf, kernel::Kernels},
-    kinds::{Layout, partitions::Partitions},
+    kinds::{PartitionLayout, partitions::Partitions},
     relay::{self, Owner, Pieces},
 };
 
@@ -107,7 +107,7 @@ impl Pe {
         let in_process = bootstrap.in_process();
         let devices = Devices::find(&*bootstrap, &settings).await?;
         let spaces = SpacePlan::explained(&settings, &devices.has, devices.why.as_deref())?;
-        let layout = Layout::of(&settings, spaces.cpu)?;
+        let layout = PartitionLayout::of(&settings, spaces.cpu)?;
         let far = bootstrap.placement().hosts.n_hosts() > 1;
         let places = Places::new(&settings, &spaces, &layout, far);
         let (places, heap_stride) = places
@@ -141,7 +141,7 @@ impl Pe {
             engine.attach_words(Arc::new(WordsOf(Arc::clone(device))));
         }
         fabric.bell(block).attach(&engine);
-        let watch = fabric.common.of(Watch::default);
+        let watch = fabric.common.of(WatchdogSlot::default);
         let watchdog = watch.get_or_init(|| {
             let limit = settings.hang_limit()?;
             Some(Watchdog::new(limit, &fabric, &bootstrap))
@@ -533,7 +533,10 @@ impl Pe {
     /// The threads that this PE has started and that wait for nothing but its end: for a caller
     /// that waits for that, when it has [left](Self::leave) and all other handles to it are gone.
     pub fn helpers(&self) -> Helpers {
-        Helpers { engine: Arc::clone(&self.engine), watchdog: self.fabric.common.of(Watch::default).get() }
+        Helpers {
+            engine: Arc::clone(&self.engine),
+            watchdog: self.fabric.common.of(WatchdogSlot::default).get(),
+        }
     }
 
     /// Tells the PEs of this process that one of them is gone.

@@ -9,7 +9,7 @@ use oxshmem_base::{
 use oxshmem_memory::{HEAP_ALIGN, Segment, SegmentId};
 use oxshmem_progress::fabric::Fabric;
 
-use crate::{kinds::Layout, relay};
+use crate::{kinds::PartitionLayout, relay};
 
 /// Bytes from one PE's memory to the next one's are an odd multiple of this: a page, the largest
 /// but one, so that huge pages keep their places.
@@ -44,7 +44,12 @@ pub(super) struct Places {
 
 impl Places {
     /// `far` says whether there are other hosts. None if it is beyond any address space.
-    pub(super) fn new(settings: &Settings, spaces: &SpacePlan, layout: &Layout, far: bool) -> Option<Self> {
+    pub(super) fn new(
+        settings: &Settings,
+        spaces: &SpacePlan,
+        layout: &PartitionLayout,
+        far: bool,
+    ) -> Option<Self> {
         let (heap, statics, device) = (layout.len(), layout.statics_at(), spaces.device_bytes());
         let behind = statics.checked_add(settings.statics)?;
         if spaces.gpu.is_none() {
@@ -60,7 +65,7 @@ impl Places {
 
     /// Bytes from one PE's memory to the next one's, where the PEs of a host have one map, or one
     /// each. None if it is beyond any address space.
-    pub(super) fn stride(&self, layout: &Layout, one_map: bool) -> Option<usize> {
+    pub(super) fn stride(&self, layout: &PartitionLayout, one_map: bool) -> Option<usize> {
         // Each PE's own map begins where its own memory is aligned.
         if !one_map && layout.largest_page() <= SHIFT {
             return (self.end.max(1).div_ceil(SHIFT) | 1).checked_mul(SHIFT);

@@ -27,16 +27,16 @@ const MEASURED: [&str; 7] =
     ["sync", "sum", "broadcast", "broadcast_rotating", "fcollect", "collect", "alltoall"];
 
 /// A collective, by its place in [`OPS`], and bytes.
-type Key = (usize, u64);
-type Times = BTreeMap<Key, f64>;
+type OpSize = (usize, u64);
+type Times = BTreeMap<OpSize, f64>;
 /// Our least time, and the peer's with its variant.
 type Best = (f64, f64, &'static str);
 
 /// What was measured.
 #[derive(Default)]
-pub(super) struct Figures(BTreeMap<Key, Best>);
+pub(super) struct CableFigures(BTreeMap<OpSize, Best>);
 
-impl Figures {
+impl CableFigures {
     /// Runs both sides once.
     pub(super) fn measure(
         &mut self,

@@ -63,7 +63,7 @@ const TESTS: [(&str, u64, &str, &str, usize); 5] = [
 ];
 
 /// One row.
-struct Figure {
+struct HostFigure {
     row: usize,
     unit: String,
     /// Ours and bare UCX's, of each round.
@@ -71,7 +71,7 @@ struct Figure {
     perftest: Option<f64>,
 }
 
-impl Figure {
+impl HostFigure {
     /// Whether less is better.
     fn is_time(&self) -> bool {
         self.unit == "us"
@@ -109,9 +109,9 @@ impl Figure {
 pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Result<(), Failure> {
     debian::install("ucx_perftest is", &["ucx-utils"], || Job::new("ucx_perftest", ["-h"]).works())?;
     let cable = Cable::lay(folder)?;
-    let (mut simulated, mut joined) = (Figures::new(), Figures::new());
-    let mut served = [Figures::new(), Figures::new()];
-    let mut collectives = apart::Figures::default();
+    let (mut simulated, mut joined) = (HostFigures::new(), HostFigures::new());
+    let mut served = [HostFigures::new(), HostFigures::new()];
+    let mut collectives = apart::CableFigures::default();
     let rounds = if settings.quick { settings.rounds } else { ROUNDS };
     for round in 1..=rounds {
         println!("=== round {round} of {rounds}: 2 PEs on 2 hosts");
@@ -155,7 +155,7 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
 }
 
 /// By name and bytes.
-type Figures = BTreeMap<(String, u64), Figure>;
+type HostFigures = BTreeMap<(String, u64), HostFigure>;
 
 /// One round, on simulated hosts or in the namespaces that a cable joins.
 fn measure(
@@ -163,7 +163,7 @@ fn measure(
     folder: &Path,
     settings: Settings,
     cable: Option<&Cable>,
-    figures: &mut Figures,
+    figures: &mut HostFigures,
 ) -> Result<(), Failure> {
     let file = folder.join("hosts.json");
     remove(&file)?;
@@ -185,7 +185,7 @@ fn measure(
 }
 
 /// One round of a PE that computes.
-fn serving(release: &Path, folder: &Path, bind: &str, figures: &mut Figures) -> Result<(), Failure> {
+fn serving(release: &Path, folder: &Path, bind: &str, figures: &mut HostFigures) -> Result<(), Failure> {
     let file = folder.join("serving.json");
     remove(&file)?;
     let limit = (LIMIT - 5).to_string();
@@ -202,7 +202,7 @@ fn serving(release: &Path, folder: &Path, bind: &str, figures: &mut Figures) -> 
 }
 
 /// Prints the table of a PE that computes, and adds it to the chapter.
-fn serving_table(text: &mut String, [bound, unbound]: [Figures; 2]) {
+fn serving_table(text: &mut String, [bound, unbound]: [HostFigures; 2]) {
     let title = "A PE that computes";
     println!("{title}");
     let _ = writeln!(text, "## {title}\n");
@@ -223,7 +223,7 @@ fn serving_table(text: &mut String, [bound, unbound]: [Figures; 2]) {
 }
 
 /// Prints a table, and adds it to the chapter.
-fn table(text: &mut String, title: &str, figures: Figures) {
+fn table(text: &mut String, title: &str, figures: HostFigures) {
     let mut rows: Vec<_> = figures.into_iter().collect();
     rows.sort_by_key(|(_, figure)| figure.row);
     let head = ["operation", "bytes", "ours", "bare UCX", "ratio", "ucx_perftest", "target"];
@@ -257,14 +257,14 @@ fn table(text: &mut String, title: &str, figures: Figures) {
 }
 
 /// Adds what `shmem-perf` has written.
-fn read(file: &Path, figures: &mut Figures) -> Result<(), Failure> {
+fn read(file: &Path, figures: &mut HostFigures) -> Result<(), Failure> {
     let text = fs::read_to_string(file).map_err(|e| Failure::new(format!("{}: {e}", file.display())))?;
     for (row, line) in text.lines().enumerate() {
         let line: Value = serde_json::from_str(line).map_err(|e| Failure::new(format!("{line}: {e}")))?;
         let (Some(name), Some(unit)) = (line["name"].as_str(), line["unit"].as_str()) else { continue };
         let (Some(ours), Some(bare)) = (line["value"].as_f64(), line["reference"].as_f64()) else { continue };
         let bytes = line["bytes"].as_u64().unwrap_or_default();
-        let figure = figures.entry((name.to_owned(), bytes)).or_insert_with(|| Figure {
+        let figure = figures.entry((name.to_owned(), bytes)).or_insert_with(|| HostFigure {
             row,
             unit: unit.to_owned(),
             rounds: Vec::new(),

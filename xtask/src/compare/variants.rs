@@ -15,7 +15,7 @@ const PAGE: &str = "book/src/variants.md";
 const LEAST: f64 = 0.15;
 
 /// An algorithm, and how the next simpler one is asked for.
-struct Variant {
+struct AlgorithmVariant {
     name: &'static str,
     than: &'static str,
     /// The setting that asks for the simpler one.
@@ -25,8 +25,8 @@ struct Variant {
     pes: &'static [usize],
 }
 
-const VARIANTS: [Variant; 6] = [
-    Variant {
+const VARIANTS: [AlgorithmVariant; 6] = [
+    AlgorithmVariant {
         name: "all to all through slots",
         than: "direct",
         simpler: "SHMEM_TUNING=reduced_in_slots=0,collected_in_slots=0,gathered_in_slots=0",
@@ -34,7 +34,7 @@ const VARIANTS: [Variant; 6] = [
         bytes: &[8, 64],
         pes: &[2],
     },
-    Variant {
+    AlgorithmVariant {
         name: "all to all through slots",
         than: "a tree through slots",
         simpler: "SHMEM_TUNING=flat_pes=0",
@@ -42,7 +42,7 @@ const VARIANTS: [Variant; 6] = [
         bytes: &[8, 256],
         pes: &[2],
     },
-    Variant {
+    AlgorithmVariant {
         name: "a tree through slots",
         than: "direct",
         simpler: "SHMEM_TUNING=flat_pes=0,reduced_in_slots=0",
@@ -50,7 +50,7 @@ const VARIANTS: [Variant; 6] = [
         bytes: &[8, 256],
         pes: &[16],
     },
-    Variant {
+    AlgorithmVariant {
         name: "broadcast pushed",
         than: "direct",
         simpler: "SHMEM_TUNING=pushed=0",
@@ -58,7 +58,7 @@ const VARIANTS: [Variant; 6] = [
         bytes: &[8, 1 << 10, 8 << 10, 32 << 10],
         pes: &[2],
     },
-    Variant {
+    AlgorithmVariant {
         name: "broadcast shared out with its root",
         than: "each PE by itself",
         simpler: "SHMEM_TUNING=helped_pes=0",
@@ -66,7 +66,7 @@ const VARIANTS: [Variant; 6] = [
         bytes: &[64 << 10, 1 << 20],
         pes: &[2],
     },
-    Variant {
+    AlgorithmVariant {
         name: "counter",
         than: "dissemination",
         simpler: "SHMEM_SYNC_ALGORITHM=dissemination",
@@ -140,7 +140,7 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
 fn measure(
     release: &Path,
     folder: &Path,
-    variant: &Variant,
+    variant: &AlgorithmVariant,
     pes: usize,
     env: Option<&str>,
     best: &mut BTreeMap<(String, u64), f64>,

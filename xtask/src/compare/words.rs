@@ -46,11 +46,11 @@ than a fifth slower with threads.
 ";
 
 /// What a figure is of: the place of the row, its name, bytes, and where the cores were.
-type Key = (usize, String, u64, String);
+type WordKey = (usize, String, u64, String);
 
 /// What was measured of one row. What is missing is infinite.
 #[derive(Clone)]
-struct Figure {
+struct WordFigure {
     ours: f64,
     threads: f64,
     peer: f64,
@@ -61,7 +61,7 @@ struct Figure {
     cycles: [Vec<f64>; 2],
 }
 
-impl Figure {
+impl WordFigure {
     fn none() -> Self {
         let none = f64::INFINITY;
         Self {
@@ -88,7 +88,7 @@ fn median(values: &[f64]) -> Option<f64> {
 
 /// The figures so far.
 #[derive(Default)]
-struct Figures(BTreeMap<Key, Figure>);
+struct WordFigures(BTreeMap<WordKey, WordFigure>);
 
 /// Which of the three a file is of.
 #[derive(Clone, Copy)]
@@ -108,7 +108,7 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
     peer::build(SOURCE, &theirs)?;
     peer::build(STARTED, &their_started)?;
 
-    let mut figures = Figures::default();
+    let mut figures = WordFigures::default();
     let file = folder.join("words.json");
     let rounds = settings.rounds * TIMES;
     for round in 1..=rounds {
@@ -131,7 +131,10 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
     };
     let ours = start(&|| oshrun(release).args(["--"]).args([&our_started]).run())?;
     let peer = start(&|| peer::start(&their_started))?;
-    figures.0.insert((usize::MAX, "start".into(), 0, String::new()), Figure { ours, peer, ..Figure::none() });
+    figures.0.insert(
+        (usize::MAX, "start".into(), 0, String::new()),
+        WordFigure { ours, peer, ..WordFigure::none() },
+    );
 
     figures.print();
     if !settings.quick {
@@ -163,7 +166,7 @@ fn run_ours(
     job.args(["--"]).args([program, file]).args([&samples.to_string(), &LIMIT.to_string()]).run()
 }
 
-impl Figures {
+impl WordFigures {
     /// Adds what a program has written.
     fn read(&mut self, file: &Path, side: Side) -> Result<(), Failure> {
         let text = fs::read_to_string(file).map_err(|e| Failure::new(format!("{}: {e}", file.display())))?;
@@ -175,7 +178,7 @@ impl Figures {
             let found =
                 self.0.keys().find(|key| key.1 == name && key.2 == bytes && key.3 == placement).cloned();
             let key = found.unwrap_or((row, name.into(), bytes, placement));
-            let figure = self.0.entry(key).or_insert_with(Figure::none);
+            let figure = self.0.entry(key).or_insert_with(WordFigure::none);
             let best = match side {
                 Side::Ours => &mut figure.ours,
                 Side::Threads => &mut figure.threads,
@@ -261,7 +264,7 @@ impl Figures {
 const HEAD: [&str; 10] =
     ["call", "bytes", "cores", "ours", "threads", "peer", "× peer", "bound", "× bound", "target"];
 
-impl Figure {
+impl WordFigure {
     /// `met`, or what is missing.
     fn verdict(&self, name: &str, bytes: u64) -> String {
         let over = |value: f64, most: f64, what: &str| (value > most).then(|| format!("> {most} {what}"));

@@ -25,7 +25,8 @@ pub(super) fn event(call: Call, begin: u64, initiated: u64, completed: u64, wait
 /// What `n` PEs do in `steps` steps, 16 of them on each host. The last PE has been killed, and the
 /// first has lost records.
 pub(super) fn job(n: usize, steps: u64) -> Trace {
-    let mut job = Job { n, pes: (0..n).map(|pe| started(n, pe)).collect(), flows: Vec::new(), random: 1 };
+    let mut job =
+        SyntheticJob { n, pes: (0..n).map(|pe| started(n, pe)).collect(), flows: Vec::new(), random: 1 };
     let mut now = vec![0; n];
     for step in 0..steps {
         job.step(step, &mut now);
@@ -44,14 +45,14 @@ fn started(n: usize, pe: usize) -> PeTrace {
     PeTrace { pe, host: format!("node{}", pe / 16), pid: 4000 + pe as u32, traffic, ..PeTrace::default() }
 }
 
-struct Job {
+struct SyntheticJob {
     n: usize,
     pes: Vec<PeTrace>,
     flows: Vec<Flow>,
     random: u64,
 }
 
-impl Job {
+impl SyntheticJob {
     /// `now` has each PE's clock.
     fn step(&mut self, step: u64, now: &mut [u64]) {
         let mut signals = vec![(0, (0, 0)); self.n];

@@ -8,7 +8,7 @@ use oxshmem_base::{settings::FenceSide, sync::lock};
 use oxshmem_memory::{Extent, Segment, SegmentId};
 use oxshmem_progress::{
     activity::Place,
-    executor::{Fired, Probe, Word},
+    executor::{Fired, Probe, ProbedWord},
     wait::WaitPolicy,
 };
 
@@ -215,7 +215,7 @@ fn whatever_is_stored_wakes_the_pe_that_waits_for_it() {
             // SAFETY: in bounds and aligned; the watch keeps the map.
             let word = unsafe {
                 oxshmem_memory::copy::store(address.cast::<u64>(), 0);
-                Word::new(address, 8, false, [true, false, true], 0)
+                ProbedWord::new(address, 8, false, [true, false, true], 0)
             };
             let count = Arc::new(Count(AtomicUsize::new(0)));
             let waker = Waker::from(Arc::clone(&count));

@@ -9,7 +9,7 @@ use std::{
 use super::Executor;
 use crate::{
     bell::Bell,
-    helper::{Client, Others, Sleep},
+    helper::{Client, Others, PollSet},
     roles::Holder,
     source::Source,
     wait::Rounds,
@@ -64,7 +64,7 @@ fn drive<'a>(
     executor: &'a Arc<Executor>,
     role: &mut Option<Drives>,
     found: bool,
-    sleep: &mut Sleep<'a>,
+    sleep: &mut PollSet<'a>,
 ) -> bool {
     let Bell::Process(bell) = &*executor.bell else { return false };
     let roles = &executor.driver.roles;
@@ -114,7 +114,7 @@ fn drive<'a>(
 
 /// Looks at words of device memory: at once if they are known to have changed, and now and then for
 /// what rings no bell, as kernels of the program.
-fn look_at_device(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut Sleep<'_>) {
+fn look_at_device(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut PollSet<'_>) {
     if executor.has_device_changes() {
         executor.scan();
     }
@@ -135,7 +135,7 @@ fn look_at_device(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut Slee
 
 /// Nothing is waited for in device memory. The next wait tends to begin soon after one, and is seen
 /// by a helper that is at hand, which costs the thread that waits less than to wake it.
-fn stay_at_hand(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut Sleep<'_>) {
+fn stay_at_hand(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut PollSet<'_>) {
     let left = looks.tick.map(|tick| tick.saturating_duration_since(Instant::now()));
     looks.tick = looks.tick.filter(|_| left.is_some_and(|left| !left.is_zero()));
     let left = left.filter(|left| !left.is_zero());
@@ -145,7 +145,7 @@ fn stay_at_hand(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut Sleep<
 
 /// Says whether the helper looks `soon` whether a wait has begun. If it does not, it looks at those
 /// that began before.
-fn stay(executor: &Executor, soon: bool, last: Instant, sleep: &mut Sleep<'_>) {
+fn stay(executor: &Executor, soon: bool, last: Instant, sleep: &mut PollSet<'_>) {
     executor.driver.look_soon(soon);
     if !soon && let Some(due) = executor.next_look(last) {
         sleep.at_most(due.saturating_duration_since(Instant::now()));
@@ -153,7 +153,7 @@ fn stay(executor: &Executor, soon: bool, last: Instant, sleep: &mut Sleep<'_>) {
 }
 
 /// Looks for stores to the memory of a PE in this process that ring no bell.
-fn look_for_silent_stores(executor: &Executor, since: &mut Option<Instant>, sleep: &mut Sleep<'_>) {
+fn look_for_silent_stores(executor: &Executor, since: &mut Option<Instant>, sleep: &mut PollSet<'_>) {
     if executor.driver.roles.unfired() == 0 || executor.sleep_limit(Duration::ZERO).is_none() {
         *since = None;
         return;
@@ -168,7 +168,7 @@ impl Client for Duty {
         self.executor.sources()
     }
 
-    fn help<'a>(&'a mut self, found: bool, sleep: &mut Sleep<'a>) -> bool {
+    fn help<'a>(&'a mut self, found: bool, sleep: &mut PollSet<'a>) -> bool {
         let Self { executor, role, looks, ticks } = self;
         if executor.has_device_words() {
             look_at_device(executor, looks, sleep);

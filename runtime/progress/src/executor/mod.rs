@@ -33,7 +33,7 @@ use std::{
 
 pub use crate::intent::{will_drive, woken};
 pub use polling::FirstPoll;
-pub use probe::{DeviceWords, Probe, Word};
+pub use probe::{DeviceWords, Probe, ProbedWord};
 pub use watch::{Fired, WatchKey};
 
 use oxshmem_base::{
@@ -47,7 +47,7 @@ use oxshmem_memory::{Extent, SegmentId};
 use self::{
     driver::Driver,
     launcher::Launcher,
-    probe::Seen,
+    probe::SeenMemory,
     watch::{Look, OtherWaker, Watches},
 };
 use crate::{
@@ -375,7 +375,7 @@ impl Executor {
     }
 
     /// Reads all words of device memory that are waited for, in one go, if there are any.
-    fn see(&self) -> Option<Seen> {
+    fn see(&self) -> Option<SeenMemory> {
         let words_of_device = self.device_words.get()?;
         // Relaxed: see `has_device_changes`. Before the look, whose words include that of a watch
         // that found the count unchanged after it was registered.
@@ -384,13 +384,13 @@ impl Executor {
         if words.is_empty() {
             return None;
         }
-        let mut seen = Seen::covering(words, words_of_device.len());
+        let mut seen = SeenMemory::covering(words, words_of_device.len());
         // Without the lock: this may take some microseconds. SAFETY: watched words are in bounds.
         seen.fill(|pieces, bytes| unsafe { words_of_device.read(self.local_pe, pieces, bytes) });
         Some(seen)
     }
 
-    fn wake_by(&self, look: Look<'_>, seen: Option<&Seen>) {
+    fn wake_by(&self, look: Look<'_>, seen: Option<&SeenMemory>) {
         let mut woken = Vec::new();
         {
             let mut watches = lock(&self.watches);

@@ -11,7 +11,7 @@ use std::{
 /// Signed words and unsigned ones compare alike once their sign bit is flipped, so one form serves
 /// all.
 #[derive(Clone, Copy)]
-pub struct Word {
+pub struct ProbedWord {
     address: *const u8,
     /// Its bytes: 2, 4 or 8.
     size: usize,
@@ -32,17 +32,17 @@ enum Holds {
 
 // SAFETY: the address is only read, atomically, and stays mapped for as long as its watch, which
 // holds a reference to the memory beside it.
-unsafe impl Send for Word {}
+unsafe impl Send for ProbedWord {}
 // SAFETY: as above.
-unsafe impl Sync for Word {}
+unsafe impl Sync for ProbedWord {}
 
-impl fmt::Debug for Word {
+impl fmt::Debug for ProbedWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "word of {} bytes at {:p}", self.size, self.address)
     }
 }
 
-impl Word {
+impl ProbedWord {
     /// Watches the word of `size` bytes (2, 4 or 8) at `address`, signed or not.
     ///
     /// The ordering is how the word must compare to `value`: `[less, equal, greater]`, each true if
@@ -104,7 +104,7 @@ impl Word {
 /// What a watch waits for.
 pub enum Probe {
     /// One word.
-    Word(Word),
+    Word(ProbedWord),
     /// Anything else that can be looked at from any thread, quickly and without blocking.
     Custom(Box<dyn FnMut() -> bool + Send>),
     /// Words of this PE's device memory, which are read together with all others that are waited
@@ -115,7 +115,7 @@ pub enum Probe {
 /// Words of this PE's device memory, by their offsets.
 #[derive(Debug)]
 pub struct DeviceWords {
-    words: Vec<(usize, Word)>,
+    words: Vec<(usize, ProbedWord)>,
     /// How many need no look any more, where all are waited for.
     done: usize,
     /// Which of them were satisfied at the last look, where one more is waited for.
@@ -128,7 +128,7 @@ impl DeviceWords {
     /// # Safety
     /// Each offset must be that of an aligned word of this size in the memory of the device of the
     /// PE that watches it.
-    pub unsafe fn all(words: Vec<(usize, Word)>) -> Self {
+    pub unsafe fn all(words: Vec<(usize, ProbedWord)>) -> Self {
         Self { words, done: 0, before: None }
     }
 
@@ -136,7 +136,7 @@ impl DeviceWords {
     ///
     /// # Safety
     /// As for [`all`](Self::all).
-    pub unsafe fn another(words: Vec<(usize, Word)>, before: Vec<bool>) -> Self {
+    pub unsafe fn another(words: Vec<(usize, ProbedWord)>, before: Vec<bool>) -> Self {
         Self { words, done: 0, before: Some(before) }
     }
 
@@ -145,8 +145,8 @@ impl DeviceWords {
         self.words[self.done..].iter().map(|(offset, word)| (*offset, word.size))
     }
 
-    fn satisfied(&mut self, seen: &Seen) -> Option<u64> {
-        let look = |(offset, word): &(usize, Word)| {
+    fn satisfied(&mut self, seen: &SeenMemory) -> Option<u64> {
+        let look = |(offset, word): &(usize, ProbedWord)| {
             seen.bits(*offset, word.size).and_then(|bits| word.satisfied_by(bits))
         };
         match &mut self.before {
@@ -177,13 +177,13 @@ const GAP: usize = 512;
 
 /// What was seen of device memory, in pieces that begin and end at words of 8 bytes.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenMemory {
     /// Offsets, lengths, and where in the bytes they begin, in the order of their offsets.
     pieces: Vec<(usize, usize, usize)>,
     bytes: Vec<u8>,
 }
 
-impl Seen {
+impl SeenMemory {
     /// The pieces that words are in, given by their offsets and sizes, of `len` bytes in all.
     pub(super) fn covering(mut words: Vec<(usize, usize)>, len: usize) -> Self {
         words.sort_unstable();
@@ -237,7 +237,7 @@ impl fmt::Debug for Probe {
 
 impl Probe {
     /// What it ends with, if it does, and if it is about device memory, by what was `seen` of that.
-    pub(super) fn satisfied(&mut self, seen: Option<&Seen>) -> Option<u64> {
+    pub(super) fn satisfied(&mut self, seen: Option<&SeenMemory>) -> Option<u64> {
         match self {
             Self::Word(word) => word.satisfied(),
             Self::Custom(check) => check().then_some(0),
@@ -251,13 +251,13 @@ mod tests {
     use super::*;
 
     /// A word of 8 bytes that is at least `value`.
-    fn at_least(value: u64) -> Word {
+    fn at_least(value: u64) -> ProbedWord {
         // SAFETY: nobody reads there.
-        unsafe { Word::new(std::ptr::null(), 8, false, [false, true, true], value) }
+        unsafe { ProbedWord::new(std::ptr::null(), 8, false, [false, true, true], value) }
     }
 
-    fn seen(memory: &[u64], words: &[usize]) -> Seen {
-        let mut seen = Seen::covering(words.iter().map(|&i| (8 * i, 8)).collect(), 8 * memory.len());
+    fn seen(memory: &[u64], words: &[usize]) -> SeenMemory {
+        let mut seen = SeenMemory::covering(words.iter().map(|&i| (8 * i, 8)).collect(), 8 * memory.len());
         seen.fill(|pieces, bytes| {
             let mut at = 0;
             for &(offset, len) in pieces {
@@ -272,7 +272,8 @@ mod tests {
 
     #[test]
     fn words_that_are_near_are_read_in_one_piece() {
-        let seen = Seen::covering(vec![(4000, 4), (12, 4), (16, 8), (500, 2), (4096, 8), (9998, 2)], 10_000);
+        let seen =
+            SeenMemory::covering(vec![(4000, 4), (12, 4), (16, 8), (500, 2), (4096, 8), (9998, 2)], 10_000);
         assert_eq!(seen.pieces, [(8, 496, 0), (4000, 104, 496), (9992, 8, 600)]);
         assert!(seen.bits(12, 4).is_some() && seen.bits(4096, 8).is_some());
         assert!(seen.bits(0, 8).is_none() && seen.bits(502, 8).is_none() && seen.bits(2000, 8).is_none());

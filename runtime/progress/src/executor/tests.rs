@@ -87,7 +87,7 @@ impl<'a> Waits<'a> {
             let extent = Extent { segment: SegmentId::Gpu, offset: 0, len: 8 };
             // SAFETY: the words that there are.
             let probe = Probe::OnDevice(unsafe {
-                let word = Word::new(std::ptr::null(), 8, false, [false, true, true], value);
+                let word = ProbedWord::new(std::ptr::null(), 8, false, [false, true, true], value);
                 DeviceWords::all(vec![(0, word)])
             });
             key = Some(executor.register(probe, extent, Arc::new(()), cx.waker(), Place::NONE));
@@ -227,7 +227,8 @@ fn of_many_watches_none_is_missed_whose_word_is_set() {
                             let extent = Extent { segment: SegmentId::Heap, offset: offset_of(i), len: 8 };
                             let address = std::ptr::with_exposed_provenance(base + extent.offset);
                             // SAFETY: aligned, and mapped for longer than the watch.
-                            let probe = unsafe { Word::new(address, 8, false, [false, true, true], round) };
+                            let probe =
+                                unsafe { ProbedWord::new(address, 8, false, [false, true, true], round) };
                             let probe = Probe::Word(probe);
                             Some(executor.register(probe, extent, Arc::new(()), cx.waker(), Place::NONE))
                         }));

@@ -13,7 +13,7 @@ use oxshmem_memory::{Extent, SegmentId};
 
 use super::{
     index::Index,
-    probe::{Probe, Seen},
+    probe::{Probe, SeenMemory},
 };
 use crate::{
     activity::Place,
@@ -298,7 +298,7 @@ impl Watches {
         &mut self,
         all: bool,
         look: Look<'_>,
-        seen: Option<&Seen>,
+        seen: Option<&SeenMemory>,
         woken: &mut Vec<StoredWaker>,
     ) {
         match self.to_look_at(all, look) {
@@ -320,7 +320,7 @@ impl Watches {
         (lines.len() <= MANY).then(|| index.of(&lines))
     }
 
-    fn fire_one(&mut self, slot: usize, all: bool, seen: Option<&Seen>, woken: &mut Vec<StoredWaker>) {
+    fn fire_one(&mut self, slot: usize, all: bool, seen: Option<&SeenMemory>, woken: &mut Vec<StoredWaker>) {
         let Some(watch) = &mut self.slots[slot].watch else { return };
         if watch.fired.is_some() {
             return;
