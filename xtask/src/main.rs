@@ -18,7 +18,7 @@
 //! | [`bindings`] | the committed bindings of UCX and PMIx, from installed headers |
 //! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
 //! | [`book`] | the book: its links, its table of settings, its pages |
-//! | [`rooms`] | the packages and modules: which uses which, and how long files are |
+//! | [`rooms`] | which package and module uses which, and how files are written |
 //! | [`picture`] | the book's picture of the progress engine |
 //! | [`package`] | that all packages can be published |
 //! | [`shmem4py`] | the Python bindings, with an installation |
@@ -177,7 +177,11 @@ enum Task {
     },
     /// Prints the packages with their lines and which uses which, and fails where that is not as
     /// the design notes say
-    Rooms,
+    Rooms {
+        /// Reads the words of these files and folders instead, also where they are not checked yet
+        #[arg(value_name = "FOLDER")]
+        folders: Vec<PathBuf>,
+    },
     /// Builds in release and installs programs, libraries, headers and man pages
     Install {
         /// Where to
@@ -223,7 +227,8 @@ fn main() -> ExitCode {
         Task::Picture => picture::picture(),
         Task::Bindings => bindings::bindings(),
         Task::Headers { check } => headers::headers(check),
-        Task::Rooms => rooms::rooms(),
+        Task::Rooms { folders } if folders.is_empty() => rooms::rooms(),
+        Task::Rooms { folders } => rooms::words(&folders),
         Task::Shmem4py => shmem4py::check(),
         Task::Dist { check } => dist::dist(check),
         Task::Install { prefix, debug } => install::install(&prefix, debug),

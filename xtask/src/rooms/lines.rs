@@ -53,17 +53,27 @@ fn wide_comments(text: &str) -> Vec<usize> {
         line.chars().count() > if in_code { WIDEST_CODE } else { WIDEST_COMMENT }
     };
     let lines = text.lines().enumerate().filter(|(_, line)| is_wide(line));
-    let wide: Vec<usize> = lines.map(|(at, _)| at + 1).collect();
-    // What looks like a comment may stand in a string.
+    let wide = lines.map(|(at, _)| at + 1).collect();
+    without_strings(text, wide, |line| *line)
+}
+
+/// The lines that are comments, with their numbers.
+pub(super) fn comments(text: &str) -> Vec<(usize, &str)> {
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
+    without_strings(text, lines.filter(|(_, line)| line.starts_with("//")).collect(), |(line, _)| *line)
+}
+
+/// Leaves out what only looks like a comment, as it stands in a string.
+fn without_strings<T>(text: &str, mut found: Vec<T>, line: impl Fn(&T) -> usize) -> Vec<T> {
     let mut in_strings = Vec::new();
-    if !wide.is_empty()
+    if !found.is_empty()
         && let Ok(tokens) = text.parse()
     {
         strings(tokens, &mut in_strings);
+        in_strings.retain(|(first, last)| first < last);
     }
-    wide.into_iter()
-        .filter(|line| !in_strings.iter().any(|(first, last)| first < line && line <= last))
-        .collect()
+    found.retain(|it| !in_strings.iter().any(|(first, last)| (first + 1..=*last).contains(&line(it))));
+    found
 }
 
 /// The first and last lines of literals.

@@ -7,6 +7,7 @@
 //! | a package depends on one that none of its files names | here |
 //! | modules of a package that are siblings use each other in a circle | [`modules`] |
 //! | a file is too long, or a comment too wide | [`lines`] |
+//! | a word that is not the field's, or a doc comment that says nothing by itself | [`words`] |
 //!
 //! What only tests use is free: cargo allows circles of packages there, and code for tests alone is
 //! not read. A module may use those within it and they may use it, as is usual in Rust; so only
@@ -16,6 +17,7 @@ mod lines;
 mod modules;
 mod table;
 mod tokens;
+mod words;
 
 use std::{
     collections::BTreeSet,
@@ -52,6 +54,12 @@ struct Use {
     for_tests: bool,
 }
 
+/// Reads the words of these files, and of those in these folders, also where [`rooms`] does not.
+pub(crate) fn words(folders: &[PathBuf]) -> Outcome {
+    let asked = |file: &PathBuf| folders.iter().any(|folder| file.starts_with(folder));
+    verdict(faults_of_words(files()?.into_iter().filter(asked))?)
+}
+
 /// Prints the table, and fails if there are faults.
 pub(crate) fn rooms() -> Outcome {
     let page = fs::read_to_string(DESIGN)?;
@@ -73,24 +81,43 @@ pub(crate) fn rooms() -> Outcome {
     let is_missing = |room: &&String| rooms.iter().all(|there| there.name != **room);
     faults
         .extend(table.rooms.iter().filter(is_missing).map(|room| format!("{DESIGN}: {room} is no package")));
+    faults.extend(faults_of_words(files()?.into_iter().filter(|file| words::is_checked(file)))?);
     print_table(&mut rooms, &table)?;
+    verdict(faults)
+}
+
+fn verdict(faults: Vec<String>) -> Outcome {
     if faults.is_empty() {
         return Ok(Verdict::Passed);
     }
     Err(Failure::new(format!("{} faults\n{}", faults.len(), faults.join("\n"))))
 }
 
-/// Asks cargo for the packages, and git for their files.
+fn faults_of_words(files: impl Iterator<Item = PathBuf>) -> Result<Vec<String>, Failure> {
+    let mut faults = Vec::new();
+    for file in
+        files.filter(|file| file.extension().is_some_and(|it| ["rs", "md", "h"].iter().any(|of| it == *of)))
+    {
+        faults.extend(words::faults(&file, &fs::read_to_string(&file)?));
+    }
+    Ok(faults)
+}
+
+/// Asks git for the files.
+fn files() -> Result<Vec<PathBuf>, Failure> {
+    let files = Job::new("git", ["ls-files", "--cached", "--others", "--exclude-standard"]).output()?;
+    let files = String::from_utf8_lossy(&files.stdout).lines().map(PathBuf::from).collect::<Vec<_>>();
+    Ok(files.into_iter().filter(|file| file.is_file()).collect())
+}
+
+/// Asks cargo for the packages, and says which files are whose.
 fn read_rooms() -> Result<Vec<Room>, Failure> {
     let metadata = metadata("--no-deps")?;
     let root = PathBuf::from(text(&metadata["workspace_root"]));
     let inside = |path: &str| Path::new(path).strip_prefix(&root).unwrap_or(Path::new(path)).to_owned();
     let mut rooms: Vec<Room> =
         list(&metadata["packages"]).map(|package| Room::read(package, &inside)).collect();
-    let files = Job::new("git", ["ls-files", "--cached", "--others", "--exclude-standard"]).output()?;
-    for file in
-        String::from_utf8_lossy(&files.stdout).lines().map(PathBuf::from).filter(|file| file.is_file())
-    {
+    for file in files()? {
         let is_source = file.extension().is_some_and(|it| ["rs", "c", "h", "cu"].iter().any(|of| it == *of));
         let around = rooms.iter_mut().filter(|room| file.starts_with(room.folder()));
         let nearest = around.max_by_key(|room| room.folder().as_os_str().len());
