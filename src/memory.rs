@@ -12,7 +12,7 @@ use oxshmem_base::{Error, Result, report, settings::CheckAlloc};
 use oxshmem_spaces::{Hints, allocation::Allocation};
 use oxshmem_teams::{
     Group,
-    agree::{Call, MEETING, Verdict, Votes, agree},
+    agree::{Arguments, MEET, Verdict, Votes, agree},
     sync::sync_in,
 };
 
@@ -136,7 +136,7 @@ impl MemoryCall {
         self.heap << HEAP | (!self.heap & 0xff) << NOT_HEAP
     }
 
-    fn words(&self) -> Call {
+    fn words(&self) -> Arguments {
         let kind = CALLS.iter().position(|&name| name == self.name).unwrap_or(CALLS.len()) as u64;
         let more = self.hints.bits() as u64 | self.flags << FLAGS | self.heap << PARTITION;
         [kind, self.bytes as u64, self.align as u64, more]
@@ -154,11 +154,11 @@ pub(crate) const REFUSED: u64 = 8;
 const FLAGS: u32 = 32;
 const PARTITION: u32 = 48;
 
-fn mismatch([(pe_a, a), (pe_b, b)]: [(usize, Call); 2]) -> Error {
+fn mismatch([(pe_a, a), (pe_b, b)]: [(usize, Arguments); 2]) -> Error {
     // Partitions are not mentioned to a program that uses none.
-    let whole = [a, b].iter().all(|call| call[0] == MEETING || call[3] >> PARTITION <= 1);
-    let describe = |[kind, bytes, align, hints]: Call| {
-        if kind == MEETING {
+    let whole = [a, b].iter().all(|call| call[0] == MEET || call[3] >> PARTITION <= 1);
+    let describe = |[kind, bytes, align, hints]: Arguments| {
+        if kind == MEET {
             return "finalize".to_owned();
         }
         let name = CALLS.get(kind as usize).copied().unwrap_or("another call");

@@ -54,7 +54,7 @@ fn only_what_devices_cannot_do_comes_to_the_host() {
         .unwrap();
     }
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    let in_image = |line: &&str| line.contains("in the host's image of device memory");
+    let in_image = |line: &&str| line.contains("in the host's staging memory");
     let lines: Vec<&str> = log.lines().filter(in_image).collect();
     // Also between hosts.
     for call in ["max_reduce", "broadcast"] {

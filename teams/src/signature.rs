@@ -58,7 +58,7 @@ const CALL: u64 = 0x1f;
 const DEVICE_BIT: u32 = 5;
 /// Set where a kernel's code is in the place of a type or size.
 const KERNEL_BIT: u32 = 6;
-/// Where the last bits of the collective's number are; 0 where it is not said.
+/// Where the last bits of the collective's number are; 0 where it is not given.
 const NUMBER_BIT: u32 = 7;
 /// How many numbers these bits tell apart: more than two PEs can be apart by, as broadcasts let
 /// none get far ahead.
@@ -96,8 +96,8 @@ const NAMES: [&str; 17] = [
     "a collective with arguments that do not fit",
 ];
 
-/// What elements are that are only moved: one of the types that the standard has, or else so many
-/// bytes.
+/// What elements are that are only moved: one of the types that the standard has, or else their
+/// size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moved(u16);
 
@@ -158,7 +158,7 @@ impl Signature {
         }
     }
 
-    /// A `collect` of `len` elements, with room for so many. Both may differ between PEs.
+    /// A `collect` of `len` elements, with room for `room`. Both may differ between PEs.
     pub(crate) fn of_collect(moved: Moved, len: usize, room: usize) -> Self {
         Self::of(Call::Collect, moved, len, room.min(u32::MAX as usize))
     }
@@ -175,7 +175,7 @@ impl Signature {
     }
 
     /// For how many elements the PE that has called this `collect` has room: as many as one likes,
-    /// if that is too many to be said.
+    /// if that is too many to travel.
     pub(crate) fn room(self) -> usize {
         match self.number() as usize {
             most if most == u32::MAX as usize => usize::MAX,
@@ -188,7 +188,7 @@ impl Signature {
         Self { what: call as u64 | 1 << KERNEL_BIT | u64::from(kernel.code()) << TYPE_BIT, len: len as u64 }
     }
 
-    /// The same call on device memory.
+    /// This call on device memory, or not.
     #[inline(always)]
     pub(crate) fn on_device(self, is: bool) -> Self {
         Self { what: self.what | u64::from(is) << DEVICE_BIT, ..self }
@@ -199,13 +199,13 @@ impl Signature {
         self.what >> DEVICE_BIT & 1 == 1
     }
 
-    /// The same call as the one with that number, counted from 1, of the team's.
+    /// This call as the one with that number, counted from 1, of the team's.
     #[inline(always)]
     pub(crate) fn numbered(self, number: u64) -> Self {
         Self { what: self.what | (number % NUMBERS) << NUMBER_BIT, ..self }
     }
 
-    /// The same call without its number.
+    /// This call without its number.
     pub(crate) fn unnumbered(self) -> Self {
         Self { what: self.what & !NUMBER, ..self }
     }
@@ -258,8 +258,8 @@ impl Signature {
         [self.what, self.len]
     }
 
-    /// The words that a PE of the team sends: who sends them is in the highest bits, as a PE that
-    /// waits for another call may take them for another PE's.
+    /// The words that a PE of the team sends: its number is in the highest bits, as a PE that waits
+    /// for another call may take them for another PE's.
     #[inline(always)]
     pub(crate) fn words_of(self, pe: usize) -> [u64; 2] {
         [self.what, self.len | (pe as u64) << LEN_BITS]
@@ -314,7 +314,7 @@ impl Signature {
         }
     }
 
-    /// What to tell those who ask what a PE is in.
+    /// What is shown where a PE's activity is asked for.
     pub(crate) fn activity(self) -> Activity {
         let size = self.kernel().map_or(self.moved().size(), |kernel| kernel.size());
         let activity = Activity::new(activity::Call::collective(self.name())).elements(self.len(), size);

@@ -44,7 +44,8 @@ pub const CHUNKS_IN_RING: usize = 8;
 /// Defines the limits together with their names, by which benchmarks and tests change them.
 macro_rules! limits {
     ($($(#[$meta:meta])* $name:ident: $default:expr,)+) => {
-        /// The limits within which each algorithm is taken: of bytes, if nothing else is said.
+        /// The limits within which each algorithm is taken: of bytes, unless the field says
+        /// otherwise.
         ///
         /// ```
         /// use oxshmem_teams::tuning::Tuning;
@@ -95,19 +96,19 @@ limits! {
     helped_pes: 64,
     /// Bytes of a vector that are combined at a time.
     block: 16 << 10,
-    /// Between hosts: so many are many.
+    /// The number of hosts from which on they are many.
     many_hosts: 8,
     /// From this size on bandwidth counts for more than the number of messages that follow each
     /// other.
     long: 32 << 10,
-    /// From so much for each host on a reduction or collect goes around a ring, if hosts are few or
-    /// no power of two.
+    /// From this size for each host on a reduction or collect goes around a ring, if hosts are few
+    /// or no power of two.
     ring: 16 << 10,
     /// From this size on a reduction on many hosts is halved.
     halved: 64 << 10,
-    /// From so much for each host on a broadcast goes down a chain.
+    /// From this size for each host on a broadcast goes down a chain.
     chain: 64 << 10,
-    /// The same on many hosts.
+    /// On many hosts a broadcast goes down a chain from this size for each host on.
     chain_of_many: 128 << 10,
     /// From this size on a broadcast to many hosts goes in parts.
     scattered: 128 << 10,
@@ -156,7 +157,7 @@ pub enum Pairs {
 }
 
 impl Tuning {
-    /// The same with other limits, as `NAME=NUMBER,…`.
+    /// These limits with some changed, as `NAME=NUMBER,…`.
     ///
     /// # Errors
     /// What is wrong with the text.
@@ -170,7 +171,7 @@ impl Tuning {
         Ok(self)
     }
 
-    /// A broadcast of `bytes` between so many hosts.
+    /// A broadcast of `bytes` between `hosts` hosts.
     pub fn broadcast_between(&self, hosts: usize, bytes: usize) -> Spread {
         let many = hosts >= self.many_hosts;
         match () {
@@ -180,7 +181,7 @@ impl Tuning {
         }
     }
 
-    /// A reduction of `bytes` between so many hosts.
+    /// A reduction of `bytes` between `hosts` hosts.
     pub fn reduce_between(&self, hosts: usize, bytes: usize) -> Fold {
         let many = hosts >= self.many_hosts;
         // Hosts beyond a power of two send and get everything, beside the rounds of halving.
@@ -192,7 +193,7 @@ impl Tuning {
         }
     }
 
-    /// A `collect` or `fcollect` of `bytes` in all between so many hosts.
+    /// A `collect` or `fcollect` of `bytes` in all between `hosts` hosts.
     pub fn collect_between(&self, hosts: usize, bytes: usize) -> Gather {
         if bytes < self.long || bytes / self.ring < hosts { Gather::Bruck } else { Gather::Ring }
     }
@@ -241,7 +242,7 @@ impl Choices {
     /// For `n` PEs of a team on the host of `pe`.
     pub(crate) fn new(pe: &Pe, n: usize) -> Self {
         let settings = pe.settings();
-        // What is wrong with the text was said when the world was made.
+        // An error in the text was reported when the world was made.
         let tuning = Tuning::default().with(&settings.tuning).unwrap_or_default();
         Self {
             sync: match settings.sync_algorithm {
@@ -292,7 +293,7 @@ impl Choices {
         self.mode == Mode::Flat && bytes <= self.tuning.reduced_in_slots
     }
 
-    /// Whether an `fcollect` of `bytes` a PE, or an `alltoall` of blocks of so many, is an
+    /// Whether an `fcollect` of `bytes` a PE, or an `alltoall` of blocks of `bytes`, is an
     /// exchange.
     #[inline]
     pub(crate) fn collects_in_slots(&self, bytes: usize) -> bool {
@@ -315,7 +316,7 @@ impl Choices {
         bytes.saturating_mul(self.children) <= self.tuning.pushed
     }
 
-    /// A broadcast of `bytes` between so many hosts.
+    /// A broadcast of `bytes` between `hosts` hosts.
     pub(crate) fn broadcast_between(&self, hosts: usize, bytes: usize) -> Spread {
         match self.broadcast {
             BroadcastAlgorithm::Auto => self.tuning.broadcast_between(hosts, bytes),
@@ -325,7 +326,7 @@ impl Choices {
         }
     }
 
-    /// A reduction of `bytes` between so many hosts.
+    /// A reduction of `bytes` between `hosts` hosts.
     pub(crate) fn reduce_between(&self, hosts: usize, bytes: usize) -> Fold {
         match self.reduce {
             ReduceAlgorithm::Auto => self.tuning.reduce_between(hosts, bytes),
@@ -335,7 +336,7 @@ impl Choices {
         }
     }
 
-    /// A `collect` or `fcollect` of `bytes` in all between so many hosts.
+    /// A `collect` or `fcollect` of `bytes` in all between `hosts` hosts.
     pub(crate) fn collect_between(&self, hosts: usize, bytes: usize) -> Gather {
         match self.collect {
             CollectAlgorithm::Auto => self.tuning.collect_between(hosts, bytes),
@@ -354,7 +355,7 @@ impl Choices {
     }
 }
 
-/// The least number of rounds in which `n` PEs or hosts hear of each other.
+/// The least number of rounds after which each of `n` PEs or hosts has a message of every other.
 pub(crate) fn rounds(n: usize) -> u32 {
     n.next_power_of_two().trailing_zeros()
 }

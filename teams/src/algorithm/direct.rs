@@ -35,11 +35,11 @@ pub(crate) struct Direct {
     call: Called,
     /// How the copies of a broadcast are shared out, if they are.
     share: Option<Share>,
-    step: Step,
+    step: DirectStep,
 }
 
 #[derive(Debug)]
-enum Step {
+enum DirectStep {
     Called,
     /// Waiting for the root to say that its source is there.
     RootReady(TreeBroadcast),
@@ -56,13 +56,13 @@ enum Step {
 
 impl Direct {
     pub(crate) fn new(call: Called) -> Self {
-        Self { call, share: None, step: Step::Called }
+        Self { call, share: None, step: DirectStep::Called }
     }
 
-    /// The same in the place of one that is over: nothing is moved that is not used.
+    /// Puts a new one in the place of one that is over: nothing is moved that is not used.
     #[inline(always)]
     pub(crate) fn renew(&mut self, call: Called) {
-        (self.call, self.share, self.step) = (call, None, Step::Called);
+        (self.call, self.share, self.step) = (call, None, DirectStep::Called);
     }
 
     /// What was called.
@@ -79,13 +79,13 @@ impl Direct {
     ) -> Poll<Result<()>> {
         loop {
             let came = match &mut self.step {
-                Step::Done => return Poll::Ready(Ok(())),
-                Step::Called => Poll::Ready(Ok(())),
-                Step::RootReady(message) => message.poll(group, waker),
-                Step::Meet(meeting) => meeting.poll(group, buffers, waker),
-                Step::Taken(wait, taken) => wait.poll(group, Flag::Taken.place(), *taken, waker),
-                Step::Given(wait, given) => wait.poll(group, Flag::Given.place(), *given, waker),
-                Step::Sync(sync) => sync.poll(group, waker),
+                DirectStep::Done => return Poll::Ready(Ok(())),
+                DirectStep::Called => Poll::Ready(Ok(())),
+                DirectStep::RootReady(message) => message.poll(group, waker),
+                DirectStep::Meet(meeting) => meeting.poll(group, buffers, waker),
+                DirectStep::Taken(wait, taken) => wait.poll(group, Flag::Taken.place(), *taken, waker),
+                DirectStep::Given(wait, given) => wait.poll(group, Flag::Given.place(), *given, waker),
+                DirectStep::Sync(sync) => sync.poll(group, waker),
             };
             match came {
                 Poll::Pending => return Poll::Pending,
@@ -99,49 +99,50 @@ impl Direct {
     #[inline]
     fn next(&mut self, group: &Group, buffers: &mut Buffers) -> Result<()> {
         match (&self.step, self.call.work) {
-            (Step::Called, Work::Broadcast { root, .. }) => {
+            (DirectStep::Called, Work::Broadcast { root, .. }) => {
                 self.step = self.begin_broadcast(group, root);
             }
-            (Step::Called, work) => {
+            (DirectStep::Called, work) => {
                 if !matches!(work, Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. }) {
                     self.hand_out(group);
                 }
                 // In place, as it is large.
-                self.step = Step::Meet(Exchange::meeting(group, self.call.signature));
+                self.step = DirectStep::Meet(Exchange::meeting(group, self.call.signature));
             }
-            (Step::Meet(_), Work::Reduce(kernel)) => {
+            (DirectStep::Meet(_), Work::Reduce(kernel)) => {
                 self.reduce(group, kernel, group.n());
-                self.step = Step::Sync(Sync::default());
+                self.step = DirectStep::Sync(Sync::default());
             }
-            (Step::Meet(_), Work::ReduceToFirst(kernel)) => {
+            (DirectStep::Meet(_), Work::ReduceToFirst(kernel)) => {
                 self.reduce(group, kernel, 1);
-                self.step = Step::Sync(Sync::default());
+                self.step = DirectStep::Sync(Sync::default());
             }
-            (Step::Meet(_), Work::Scan { kernel, inclusive }) => {
+            (DirectStep::Meet(_), Work::Scan { kernel, inclusive }) => {
                 self.scan(group, kernel, inclusive, buffers);
-                self.step = Step::Sync(Sync::default());
+                self.step = DirectStep::Sync(Sync::default());
             }
             (_, Work::Broadcast { .. }) => self.step = self.go_on_broadcasting(group),
-            _ => self.step = Step::Done,
+            _ => self.step = DirectStep::Done,
         }
         Ok(())
     }
 
     #[inline(never)]
-    fn begin_broadcast(&mut self, group: &Group, root: usize) -> Step {
+    fn begin_broadcast(&mut self, group: &Group, root: usize) -> DirectStep {
         self.share = Share::new(group, self.call.source.len());
         if let Some(share) = self.share.filter(|_| group.me() == root) {
             share.begin(group);
         }
-        Step::RootReady(TreeBroadcast::root_ready(group, self.call.signature, root))
+        DirectStep::RootReady(TreeBroadcast::root_ready(group, self.call.signature, root))
     }
 
     /// What follows in a broadcast.
     #[inline(never)]
-    fn go_on_broadcasting(&self, group: &Group) -> Step {
-        let (Step::RootReady(_), Work::Broadcast { root, to_root, are_ready }) = (&self.step, self.call.work)
+    fn go_on_broadcasting(&self, group: &Group) -> DirectStep {
+        let (DirectStep::RootReady(_), Work::Broadcast { root, to_root, are_ready }) =
+            (&self.step, self.call.work)
         else {
-            return Step::Done;
+            return DirectStep::Done;
         };
         let is_root = group.me() == root;
         match self.share {
@@ -156,35 +157,35 @@ impl Direct {
                 if to_root || !is_root {
                     group.memory.copy(self.call.dest, group.here(), self.call.source, group.block(root));
                 }
-                Step::Sync(Sync::default())
+                DirectStep::Sync(Sync::default())
             }
         }
     }
 
     /// The root copies what the others have not taken yet, for each in turn, if their destinations
     /// are ready.
-    fn help(&self, group: &Group, share: Share, are_ready: bool) -> Step {
+    fn help(&self, group: &Group, share: Share, are_ready: bool) -> DirectStep {
         let me = group.me();
         let mut given = 0;
         let helped = if are_ready { group.n() } else { 1 };
         for distance in 1..helped {
             let pe = (me + distance) % group.n();
-            let tell = |units| group.add(Flag::Given, units, pe);
-            given += share.copy(group, me, pe, [self.call.source, self.call.dest], tell);
+            let taken = |units| group.add(Flag::Given, units, pe);
+            given += share.copy(group, me, pe, [self.call.source, self.call.dest], taken);
         }
         let others = group.n() as u64 - 1;
         let taken = group.state.shares.taken.add(share.units() * others - given);
-        Step::Taken(NumberWait::default(), taken)
+        DirectStep::Taken(NumberWait::default(), taken)
     }
 
     /// Another copies what comes to itself.
-    fn serve(&self, group: &Group, share: Share, root: usize) -> Step {
+    fn serve(&self, group: &Group, share: Share, root: usize) -> DirectStep {
         let taken = share.copy(group, root, group.me(), [self.call.source, self.call.dest], |_| {});
         if taken > 0 {
             group.add(Flag::Taken, taken, root);
         }
         let given = group.state.shares.given.add(share.units() - taken);
-        Step::Given(NumberWait::default(), given)
+        DirectStep::Given(NumberWait::default(), given)
     }
 
     /// Combines this PE's chunk, and hands it to the first so many PEs.
@@ -277,7 +278,7 @@ fn scan_in_destinations(group: &Group, kernel: &Kernel, inclusive: bool, [from, 
     }
 }
 
-/// The same by way of private memory, for what cannot be computed in place.
+/// Sums by way of private memory, for what cannot be computed in place.
 fn scan_in_private(
     group: &Group,
     kernel: &'static Kernel,

@@ -5,7 +5,7 @@ use oxshmem_base::Result;
 use crate::{
     algorithm::{
         exchange::meet,
-        room::{Said, total_of},
+        room::{Lengths, total_of},
         sync::sync_here,
     },
     group::Group,
@@ -22,36 +22,37 @@ pub(crate) const LENGTH_AT: usize = 16 << 10;
 const BLOCK_AT: usize = LENGTH_AT + LINE;
 /// Bytes of blocks that may come with their lengths.
 pub(crate) const CARRIED: usize = 8 << 10;
-const _: () = assert!(size_of::<Said>() <= LINE && BLOCK_AT + CARRIED <= GENERAL);
-/// What each PE says of its `collect`, where there are too many PEs for an exchange of that, and,
-/// on the first PE, all PEs' source, one behind the other, if these have no more than `carried`
-/// bytes together. Each PE leaves its own in its general scratch memory, where others read it
-/// before they meet again.
+const _: () = assert!(size_of::<Lengths>() <= LINE && BLOCK_AT + CARRIED <= GENERAL);
+
+/// The lengths of each PE in a `collect`, where there are too many PEs for an exchange of that,
+/// and, on the first PE, all PEs' source, one behind the other, if these have no more than
+/// `carried` bytes together. Each PE leaves its own in its general scratch memory, where others
+/// read it before they meet again.
 pub(crate) async fn lengths(
     group: &Group,
     signature: Signature,
     [source, dest]: [Span; 2],
     carried: usize,
-) -> Result<(Vec<Said>, Option<Vec<u8>>)> {
+) -> Result<(Vec<Lengths>, Option<Vec<u8>>)> {
     debug_assert!(carried <= CARRIED);
-    let words = group.general(LENGTH_AT, size_of::<Said>());
+    let words = group.general(LENGTH_AT, size_of::<Lengths>());
     let block = |len: usize| group.general(BLOCK_AT, len);
     group.memory.write(words, bytemuck::bytes_of(&[source.len() as u64, dest.len() as u64]));
     if source.len() <= carried {
         group.memory.copy_here(block(source.len()), source);
     }
     meet(group, signature).await?;
-    let said = (0..group.n()).map(|pe| {
-        let mut said: Said = [0; 2];
-        group.memory.read_from(words, group.block(pe), bytemuck::bytes_of_mut(&mut said));
-        said
+    let lengths = (0..group.n()).map(|pe| {
+        let mut lengths: Lengths = [0; 2];
+        group.memory.read_from(words, group.block(pe), bytemuck::bytes_of_mut(&mut lengths));
+        lengths
     });
-    let said: Vec<Said> = said.collect();
-    let total = total_of(&said);
+    let lengths: Vec<Lengths> = lengths.collect();
+    let total = total_of(&lengths);
     let blocks = (group.me() == 0 && total <= carried).then(|| {
         let mut blocks = vec![0; total];
         let mut rest = &mut blocks[..];
-        for (pe, &[len, _]) in said.iter().enumerate() {
+        for (pe, &[len, _]) in lengths.iter().enumerate() {
             let (to, behind) = rest.split_at_mut(len as usize);
             group.memory.read_from(block(len as usize), group.block(pe), to);
             rest = behind;
@@ -60,5 +61,5 @@ pub(crate) async fn lengths(
     });
     // No PE writes the next ones before all have read these.
     sync_here(group).await?;
-    Ok((said, blocks))
+    Ok((lengths, blocks))
 }

@@ -4,16 +4,16 @@ use oxshmem_base::{Error, Result};
 
 use crate::{group::Group, memory::span::Span, signature::Signature};
 
-/// What a PE says of its `collect`: how many bytes it gives, and for how many it has room.
-pub(crate) type Said = [u64; 2];
+/// How many bytes a PE gives to a `collect`, and for how many it has room.
+pub(crate) type Lengths = [u64; 2];
 
-/// How many bytes these give together: the greatest number if it is more than that, as others have
-/// said it.
-pub(crate) fn total_of(said: &[Said]) -> usize {
-    said.iter().fold(0, |sum, &[len, _]| sum.saturating_add(len as usize))
+/// How many bytes these give together: the greatest number if it is more than that, as they come
+/// from other PEs.
+pub(crate) fn total_of(lengths: &[Lengths]) -> usize {
+    lengths.iter().fold(0, |sum, &[len, _]| sum.saturating_add(len as usize))
 }
 
-/// How many bytes the PEs of a team, which have `said` so much, collect.
+/// How many bytes the PEs of a team with these `lengths` collect.
 ///
 /// # Errors
 /// One of them has no room for them: its own error on that one, and on the others, who have found
@@ -23,13 +23,13 @@ pub(crate) fn check_room(
     signature: Signature,
     dest: Span,
     size: usize,
-    said: &[Said],
+    lengths: &[Lengths],
 ) -> Result<usize> {
-    let total = total_of(said);
+    let total = total_of(lengths);
     if total > dest.len() {
         return Err(too_short(signature, total, dest, size));
     }
-    match said.iter().position(|&[_, room]| (room as usize) < total) {
+    match lengths.iter().position(|&[_, room]| (room as usize) < total) {
         Some(pe) => Err(group.differ_from(pe, Signature::refused(signature.name()), signature)),
         None => Ok(total),
     }

@@ -5,9 +5,9 @@
 //! how much of it is taken. A PE takes a part first. So a PE that is late finds
 //! everything there, the root works instead of waiting, and nothing is copied twice.
 //!
-//! The root writes the words before it says that it has come, and begins its next broadcast after
-//! all of this one is taken. Who comes even later finds another broadcast's number, and nothing to
-//! take.
+//! The root writes the words before it signals that it has come, and begins its next broadcast
+//! after all of this one is taken. A PE that comes even later finds another broadcast's number, and
+//! nothing to take.
 
 use std::ops::Range;
 
@@ -39,8 +39,8 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Of so many bytes. Every PE of the group makes the same. None where there are too many PEs,
-    /// or bytes, for the words.
+    /// Of `len` bytes. Every PE of the group makes the same. None where there are too many PEs, or
+    /// bytes, for the words.
     pub(crate) fn new(group: &Group, len: usize) -> Option<Self> {
         let fits =
             group.n() <= MOST.min(group.choices.tuning.helped_pes) && len.div_ceil(UNIT) <= u32::MAX as usize;
@@ -52,17 +52,17 @@ impl Share {
         self.len.div_ceil(UNIT) as u64
     }
 
-    /// Nothing is taken yet. Called by the root, before it says that it has come.
+    /// Nothing is taken yet. Called by the root, before it signals that it has come.
     pub(crate) fn begin(self, group: &Group) {
         for pe in 0..group.n() {
-            // A PE that sees the word that says that the root has come, which is a release, sees
+            // A PE that sees the word that signals that the root has come, which is a release, sees
             // these.
             shares::begin(words::word(group.own_words(), place(pe)), self.number);
         }
     }
 
-    /// Copies for `pe` until everything is taken, and tells how many units these were. `taken` is
-    /// told of each part.
+    /// Copies for `pe` until everything is taken, and returns how many units these were. `taken` is
+    /// called with those of each part.
     pub(crate) fn copy(
         self,
         group: &Group,

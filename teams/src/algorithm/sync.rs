@@ -7,7 +7,7 @@
 //! - *counter*: each PE adds to one counter, and the last one releases all. Two turns on a
 //!   processor a PE, which counts where PEs share processors.
 //!
-//! Among the PEs of several hosts it is a collective of its own, in `wide`.
+//! Among the PEs of several hosts it is a collective of its own, in [`hosts`](crate::hosts).
 
 use std::{
     future::poll_fn,
@@ -26,12 +26,12 @@ use crate::{
 pub(crate) struct Sync {
     /// How many syncs the team began before, plus 1: what the flags come to.
     number: u64,
-    step: Step,
+    step: SyncStep,
     wait: NumberWait,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum Step {
+enum SyncStep {
     /// Waiting for the signal of this round.
     Round(u32),
     /// Waiting to be released.
@@ -50,7 +50,7 @@ impl Sync {
         let algorithm = group.choices.sync;
         let number = group.state.next_sync();
         self.number = number;
-        self.step = Step::Done;
+        self.step = SyncStep::Done;
         if group.n() == 1 {
             return Ok(());
         }
@@ -58,14 +58,14 @@ impl Sync {
             SyncAlgorithm::Counter => {
                 if group.arrive(Flag::Counter)? {
                     group.set_others(Flag::Release, number);
-                    Step::Done
+                    SyncStep::Done
                 } else {
-                    Step::Release
+                    SyncStep::Release
                 }
             }
             SyncAlgorithm::Auto | SyncAlgorithm::Dissemination => {
                 self.signal(group, 0);
-                Step::Round(0)
+                SyncStep::Round(0)
             }
         };
         Ok(())
@@ -77,16 +77,16 @@ impl Sync {
     pub(crate) fn last_wait(&self, group: &Group) -> Option<Awaited> {
         let one = |flag: Flag| Awaited::one(flag.place(), self.number);
         match self.step {
-            Step::Round(round) => ((2usize << round) >= group.n()).then(|| one(self.round(round))),
-            Step::Release => Some(one(Flag::Release)),
-            Step::Called | Step::Done => None,
+            SyncStep::Round(round) => ((2usize << round) >= group.n()).then(|| one(self.round(round))),
+            SyncStep::Release => Some(one(Flag::Release)),
+            SyncStep::Called | SyncStep::Done => None,
         }
     }
 
     /// Whether its last wait is over, nothing watches for it, and nothing is to be done after it.
     #[inline(always)]
     pub(crate) fn is_over(&self, group: &Group) -> bool {
-        let ended = matches!(self.step, Step::Done);
+        let ended = matches!(self.step, SyncStep::Done);
         self.wait.is_unwatched()
             && (ended || self.last_wait(group).is_some_and(|awaited| group.have_come(awaited)))
     }
@@ -95,13 +95,13 @@ impl Sync {
     pub(crate) fn poll(&mut self, group: &Group, waker: &dyn Fn() -> Waker) -> Poll<Result<()>> {
         loop {
             let flag = match self.step {
-                Step::Done => return Poll::Ready(Ok(())),
-                Step::Called => {
+                SyncStep::Done => return Poll::Ready(Ok(())),
+                SyncStep::Called => {
                     self.begin(group)?;
                     continue;
                 }
-                Step::Round(round) => self.round(round),
-                Step::Release => Flag::Release,
+                SyncStep::Round(round) => self.round(round),
+                SyncStep::Release => Flag::Release,
             };
             match self.wait.poll(group, flag.place(), self.number, waker) {
                 Poll::Pending => return Poll::Pending,
@@ -112,18 +112,18 @@ impl Sync {
     }
 
     /// What follows the wait that has just ended.
-    fn next(&self, group: &Group) -> Step {
+    fn next(&self, group: &Group) -> SyncStep {
         match self.step {
-            Step::Round(round) => {
+            SyncStep::Round(round) => {
                 let round = round + 1;
                 if 1usize << round < group.n() {
                     self.signal(group, round);
-                    Step::Round(round)
+                    SyncStep::Round(round)
                 } else {
-                    Step::Done
+                    SyncStep::Done
                 }
             }
-            Step::Release | Step::Called | Step::Done => Step::Done,
+            SyncStep::Release | SyncStep::Called | SyncStep::Done => SyncStep::Done,
         }
     }
 

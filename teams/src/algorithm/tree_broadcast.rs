@@ -33,7 +33,7 @@ pub(crate) struct TreeBroadcast {
     /// one too.
     pushed: Option<ToRoot>,
     number: u64,
-    step: Step,
+    step: TreeStep,
     wait: NumberWait,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct TreeBroadcast {
 pub(crate) type ToRoot = bool;
 
 #[derive(Debug)]
-enum Step {
+enum TreeStep {
     Called,
     /// Making room.
     Sync(Sync),
@@ -55,12 +55,12 @@ impl TreeBroadcast {
     /// [`BROADCAST_BULK`](scratch::BROADCAST_BULK) bytes.
     #[inline(always)]
     pub(crate) fn new(signature: Signature, root: usize, source: Span, dest: Span) -> Self {
-        let (step, wait) = (Step::Called, NumberWait::default());
+        let (step, wait) = (TreeStep::Called, NumberWait::default());
         Self { signature, root, source, dest, pushed: None, number: 0, step, wait }
     }
 
-    /// The same of any number of bytes, which go straight to the destinations, whether or not their
-    /// PEs have come.
+    /// A broadcast of any number of bytes, which go straight to the destinations, whether or not
+    /// their PEs have come.
     #[inline(always)]
     pub(crate) fn pushed(
         signature: Signature,
@@ -72,7 +72,7 @@ impl TreeBroadcast {
         Self { pushed: Some(to_root), ..Self::new(signature, root, source, dest) }
     }
 
-    /// Only says that the root has come.
+    /// A message without bytes: the root has come.
     pub(crate) fn root_ready(group: &Group, signature: Signature, root: usize) -> Self {
         let nothing = group.scratch(0, 0);
         Self::new(signature, root, nothing, nothing)
@@ -86,14 +86,14 @@ impl TreeBroadcast {
     /// What it waits for last, if that is all it does before it ends here.
     #[inline(always)]
     pub(crate) fn last_wait(&self, group: &Group) -> Option<Awaited> {
-        let is_last = matches!(self.step, Step::Parent) && !self.has_children(group);
+        let is_last = matches!(self.step, TreeStep::Parent) && !self.has_children(group);
         is_last.then(|| Awaited::one(self.slot(), self.number))
     }
 
     /// Whether nothing is left to do.
     #[inline(always)]
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.step, Step::Done)
+        matches!(self.step, TreeStep::Done)
     }
 
     #[inline(always)]
@@ -112,14 +112,14 @@ impl TreeBroadcast {
         let Some(number) = group.state.slots.next(self.carried()) else {
             let mut sync = Sync::default();
             sync.begin(group)?;
-            self.step = Step::Sync(sync);
+            self.step = TreeStep::Sync(sync);
             return Ok(());
         };
         self.number = number;
-        self.step = Step::Parent;
+        self.step = TreeStep::Parent;
         if group.me() == self.root {
             self.pass_on(group, self.source)?;
-            self.step = Step::Done;
+            self.step = TreeStep::Done;
         } else if group.has_come(self.slot(), number) {
             // A root that is ahead.
             self.take(group)?;
@@ -136,7 +136,7 @@ impl TreeBroadcast {
         }
         let from = if self.pushed.is_some() { self.dest } else { self.payload(group) };
         self.pass_on(group, from)?;
-        self.step = Step::Done;
+        self.step = TreeStep::Done;
         Ok(())
     }
 
@@ -144,16 +144,16 @@ impl TreeBroadcast {
     pub(crate) fn poll(&mut self, group: &Group, waker: &dyn Fn() -> Waker) -> Poll<Result<()>> {
         loop {
             match &mut self.step {
-                Step::Done => return Poll::Ready(Ok(())),
-                Step::Called => self.begin(group)?,
-                Step::Sync(sync) => match sync.poll(group, waker) {
+                TreeStep::Done => return Poll::Ready(Ok(())),
+                TreeStep::Called => self.begin(group)?,
+                TreeStep::Sync(sync) => match sync.poll(group, waker) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(synced) => {
                         synced?;
                         self.begin(group)?;
                     }
                 },
-                Step::Parent => {
+                TreeStep::Parent => {
                     let slot = self.slot();
                     match self.wait.poll(group, slot, self.number, waker) {
                         Poll::Pending => return Poll::Pending,
@@ -208,9 +208,8 @@ impl TreeBroadcast {
     }
 }
 
-/// Fetches the line of a message of so many bytes that comes some messages after that with
-/// `number`, while its reader is still at others. Those of several lines each are as well left
-/// alone.
+/// Fetches the line of a message of `bytes` that comes some messages after that with `number`,
+/// while its reader is still at others. Those of several lines each are as well left alone.
 #[inline(always)]
 fn prepare(group: &Group, number: u64, bytes: usize, child: usize) {
     const AHEAD: u64 = 4;

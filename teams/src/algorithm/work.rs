@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{
     algorithm::{
-        room::{Said, total_of},
+        room::{Lengths, total_of},
         tree_broadcast::ToRoot,
     },
     group::Group,
@@ -47,17 +47,17 @@ pub(crate) struct Called {
 }
 
 impl Called {
-    /// A `collect` of which PEs have `said` so much, and for which `dest` has room.
+    /// A `collect` of PEs with these `lengths`, for which `dest` has room.
     pub(crate) fn collect(
         group: &Group,
         signature: Signature,
         source: Span,
         dest: Span,
-        said: &[Said],
+        lengths: &[Lengths],
     ) -> Self {
-        let start = total_of(&said[..group.me()]);
-        // Those who give it all memory that there is, as C programs do, mean so much of it.
-        let dest = dest.part(0..total_of(said));
+        let start = total_of(&lengths[..group.me()]);
+        // C programs give it all memory that there is, and mean what is needed of it.
+        let dest = dest.part(0..total_of(lengths));
         Self { work: Work::Collect { start }, signature, source, dest }
     }
 }

@@ -1,9 +1,9 @@
 //! Whether all PEs of a team have called the same.
 //!
-//! Messages carry the signature of the call. A PE that finds another one than its own says so on
+//! Messages carry the signature of the call. A PE that finds another one than its own reports it on
 //! all PEs: it writes a record of both calls, and poisons every number that a PE may wait for.
 
-pub(crate) mod ledger;
+pub(crate) mod call_log;
 mod wait;
 
 use std::sync::atomic::Ordering;
@@ -37,7 +37,7 @@ impl Group {
     /// synchronisation before this one is over.
     #[inline(always)]
     pub(crate) fn arrive(&self, flag: Flag) -> Result<bool> {
-        // Who comes says by the number to which of them, so that there is one counter for all.
+        // The number says to which of them a PE comes, so that there is one counter for all.
         let before = self.fetch_add(flag, 1, 0);
         if before >= POISON {
             return Err(self.poisoned());
@@ -45,14 +45,14 @@ impl Group {
         Ok((before + 1).is_multiple_of(self.n() as u64))
     }
 
-    /// Says on all PEs that this one and another of this host called different things: a PE that
+    /// Records on all PEs that this one and another of this host called different things: a PE that
     /// waits on the team ends with an error.
     #[cold]
     pub(crate) fn differ(&self, pe: usize, theirs: Signature, mine: Signature) -> Error {
         self.differ_from(self.number(pe), theirs, mine)
     }
 
-    /// The same where the other is named by its number in the team.
+    /// [`differ`](Self::differ) where the other is named by its number in the team.
     #[cold]
     pub(crate) fn differ_from(&self, pe: usize, theirs: Signature, mine: Signature) -> Error {
         let ([a, b], [c, d]) = (mine.words(), theirs.words());
@@ -110,8 +110,8 @@ impl Group {
     }
 }
 
-/// Says on all PEs of other hosts that PEs have called different things: `record`, which belongs
-/// there, has which. Each says so to those of its host when it looks.
+/// Records on all PEs of other hosts that PEs have called different things: `record`, which belongs
+/// there, has which. Each passes it on to those of its host when it looks.
 #[cold]
 fn poison_elsewhere(group: &Group, wide: &Wide, there: Span, record: &[u8]) {
     let Some(net) = group.pe().net() else { return };

@@ -73,7 +73,7 @@ impl Team {
     /// may be the same slice. Collective (`OpenSHMEM 1.6 §9.10.10`).
     ///
     /// # Errors
-    /// Those of [`sum_reduce`](Self::sum_reduce).
+    /// The errors of [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -99,7 +99,7 @@ impl Team {
     /// on PE 0 is 0. They may be the same slice. Collective (`OpenSHMEM 1.6 §9.10.10`).
     ///
     /// # Errors
-    /// Those of [`sum_reduce`](Self::sum_reduce).
+    /// The errors of [`sum_reduce`](Self::sum_reduce).
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -153,8 +153,8 @@ impl Team {
     /// sets do (`OpenSHMEM 1.6 §9.10.7`). Collective.
     ///
     /// # Errors
-    /// Those of `broadcast`, but [`Error::Overlap`](oxshmem_base::Error::Overlap): no PE reads what
-    /// another writes.
+    /// The errors of `broadcast`, but [`Error::Overlap`](oxshmem_base::Error::Overlap): no PE reads
+    /// what another writes.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -209,10 +209,10 @@ impl Team {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`](oxshmem_base::Error::LengthMismatch) if `dest` is shorter than all
-    /// together, when all have said how much they give. If that is so on some PEs only, the others
-    /// have [`Error::CollectiveMismatch`](oxshmem_base::Error::CollectiveMismatch), those may too,
-    /// and nothing is written. Otherwise those of [`sum_reduce`](Self::sum_reduce), where lengths
-    /// may differ.
+    /// together, once the lengths of all are known. If that is so on some PEs only, the others have
+    /// [`Error::CollectiveMismatch`](oxshmem_base::Error::CollectiveMismatch), those may too, and
+    /// nothing is written. Otherwise those of [`sum_reduce`](Self::sum_reduce), where lengths may
+    /// differ.
     ///
     /// ```
     /// # use oxshmem::prelude::*;

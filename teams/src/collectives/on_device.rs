@@ -6,7 +6,7 @@ use oxshmem_spaces::SymView;
 
 use super::operands::Operands;
 use crate::{
-    device::{Direct, OnDevice, Stage, Work, Written},
+    device::{DeviceCollective, OnDevice, Stage, Work, Written},
     memory::span::Span,
     queue::Collective,
     reduction::sum_kernel,
@@ -15,7 +15,7 @@ use crate::{
 
 impl<'a> Operands<'a> {
     /// Begins one such collective. `sign` checks its operands, which it is given as those of a
-    /// collective in the host's image, and `inner` is the collective there.
+    /// collective in the host's staging memory, and `inner` is the collective there.
     #[cold]
     #[inline(never)]
     pub(super) fn begin_on_device(
@@ -31,25 +31,25 @@ impl<'a> Operands<'a> {
             Ok(Stage::Device(on_device)) => on_device,
             Err(error) => return core.refuse(self.call, error),
         };
-        let image = self.at(on_device.images);
+        let staging = self.at(on_device.staging);
         if core.devices_do(&on_device, work) {
-            image.trace();
-            return match sign(&image) {
+            staging.trace();
+            return match sign(&staging) {
                 Ok(signature) => {
-                    let direct = Direct::new(&on_device, work, self.size);
-                    image.task(signature, move |group| async move { direct.run(&group, signature).await })
+                    let direct = DeviceCollective::new(&on_device, work, self.size);
+                    staging.task(signature, move |group| async move { direct.run(&group, signature).await })
                 }
                 Err(error) => core.refuse(self.call, error),
             };
         }
-        self.staged(&on_device, image, work, inner)
+        self.staged(&on_device, staging, work, inner)
     }
 
-    /// Has it done in the host's image.
+    /// Has it done in the host's staging memory.
     fn staged(
         self,
         on_device: &OnDevice<'a>,
-        image: Self,
+        staging: Self,
         work: Work,
         inner: &dyn Fn(Self) -> Collective<'a>,
     ) -> Collective<'a> {
@@ -62,7 +62,7 @@ impl<'a> Operands<'a> {
                 let sum = Self::new(core, "sum_reduce", total, mine);
                 staged.then(sum.begin_reduce(sum_kernel::<u64>()))?;
             }
-            staged.then(inner(image))
+            staged.then(inner(staging))
         };
         match add() {
             Ok(()) => staged.end(written),

@@ -72,8 +72,8 @@ impl<'a> Operands<'a> {
     /// What tells the call from others, on whichever memory.
     #[inline(always)]
     pub(crate) fn sign(&self, signature: Signature) -> Signature {
-        // Spans in the host's image of device memory are what is behind.
-        signature.on_device(self.dest.offset() >= self.core.group.image_from)
+        // Spans in the host's staging memory are what is behind.
+        signature.on_device(self.dest.offset() >= self.core.group.staging_from)
     }
 
     /// An error if the team is no more, or memory is not this PE's in host memory.

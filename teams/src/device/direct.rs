@@ -14,7 +14,7 @@ use oxshmem_spaces::{
 
 use super::{
     OnDevice, Work,
-    plan::{self, Plan, Share, Step},
+    plan::{self, DeviceShare, DeviceStep, Plan},
 };
 use crate::{
     algorithm::{exchange::meet, lengths::LENGTH_AT, room::check_room, sync::sync_here},
@@ -24,21 +24,21 @@ use crate::{
 };
 
 /// One that was called, with the memory that it works on.
-pub(crate) struct Direct {
+pub(crate) struct DeviceCollective {
     pub(super) device: AnyDevice,
     pub(super) work: Work,
     /// Bytes of an element.
     size: usize,
     pub(super) dest: SymSlice<u8>,
     pub(super) source: SymSlice<u8>,
-    /// Where the destination is in the host's image.
-    pub(super) image: Span,
+    /// Where the destination is in the host's staging memory.
+    pub(super) staging: Span,
 }
 
 /// The operands of a PE.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub(super) struct Operands {
+pub(super) struct PeOperands {
     /// Bytes from the start of its device memory.
     source: u64,
     dest: u64,
@@ -47,9 +47,9 @@ pub(super) struct Operands {
     dest_len: u64,
 }
 
-const _: () = assert!(size_of::<Operands>() <= LINE);
+const _: () = assert!(size_of::<PeOperands>() <= LINE);
 
-impl Direct {
+impl DeviceCollective {
     pub(crate) fn new(operands: &OnDevice<'_>, work: Work, size: usize) -> Self {
         let [dest, source] = operands.views;
         if let Some((pattern, op, number)) = plan::what(work) {
@@ -61,7 +61,7 @@ impl Direct {
             size,
             dest: dest.to_owned(),
             source: source.to_owned(),
-            image: Span::of(operands.images[0]),
+            staging: Span::of(operands.staging[0]),
         }
     }
 
@@ -92,38 +92,38 @@ impl Direct {
 
     /// Waits for all PEs of this host, and returns their operands. No PE leaves its next ones
     /// before they meet again.
-    pub(super) async fn exchange(&self, group: &Group, signature: Signature) -> Result<Vec<Operands>> {
+    pub(super) async fn exchange(&self, group: &Group, signature: Signature) -> Result<Vec<PeOperands>> {
         let [source, dest] = [&self.source, &self.dest].map(|slice| slice.view().extent());
-        let mine = Operands {
+        let mine = PeOperands {
             source: source.offset as u64,
             dest: dest.offset as u64,
             source_len: source.len as u64,
             dest_len: dest.len as u64,
         };
-        let place = group.general(LENGTH_AT, size_of::<Operands>());
+        let place = group.general(LENGTH_AT, size_of::<PeOperands>());
         group.memory.write(place, bytemuck::bytes_of(&mine));
         meet(group, signature).await?;
         let operands = group.blocks().map(|local_pe| {
-            let mut operands = Operands::default();
+            let mut operands = PeOperands::default();
             group.memory.read_from(place, local_pe, bytemuck::bytes_of_mut(&mut operands));
             operands
         });
         Ok(operands.collect())
     }
 
-    /// Whether every destination has room, where signatures do not say so.
-    fn check(&self, group: &Group, signature: Signature, operands: &[Operands]) -> Result<()> {
+    /// Whether every destination has room, where signatures do not guarantee it.
+    fn check(&self, group: &Group, signature: Signature, operands: &[PeOperands]) -> Result<()> {
         if matches!(self.work, Work::Collect) {
-            let said: Vec<_> = operands.iter().map(|pe| [pe.source_len, pe.dest_len]).collect();
-            check_room(group, signature, self.image, self.size, &said)?;
+            let lengths: Vec<_> = operands.iter().map(|pe| [pe.source_len, pe.dest_len]).collect();
+            check_room(group, signature, self.staging, self.size, &lengths)?;
         }
         Ok(())
     }
 
     /// What the devices of this host do.
-    pub(super) fn plan(&self, group: &Group, operands: &[Operands]) -> Plan {
-        let places = |offset: fn(&Operands) -> u64| {
-            // SAFETY: each PE has said where its operands are, and keeps them until all PEs meet
+    pub(super) fn plan(&self, group: &Group, operands: &[PeOperands]) -> Plan {
+        let places = |offset: fn(&PeOperands) -> u64| {
+            // SAFETY: each PE has left where its operands are, and keeps them until all PEs meet
             // again.
             let place = |(pe, it)| unsafe { DevicePlace::new(pe, offset(it) as usize) };
             group.blocks().zip(operands).map(place).collect()
@@ -143,12 +143,12 @@ impl Direct {
     pub(super) async fn perform(&self, group: &Group, plan: &Plan) -> Result<()> {
         let pes: Vec<usize> = group.blocks().collect();
         let devices: Vec<usize> = pes.iter().map(|&pe| self.device.device_of(pe)).collect();
-        let Some(share) = Share::of(group.me(), &devices) else { return Ok(()) };
+        let Some(share) = DeviceShare::of(group.me(), &devices) else { return Ok(()) };
         self.complete(group, |done| {
             let all = AllParts::new(done);
             for step in plan.steps(&share) {
                 match step {
-                    Step::Combine { what: (pattern, op, number), from, to, len } => {
+                    DeviceStep::Combine { what: (pattern, op, number), from, to, len } => {
                         let by = pes[group.me()];
                         let what = Combine { by, pattern, op, number, from: &from, to: &to, len };
                         // SAFETY: the operands are in bounds on every PE, aligned, and as long as
@@ -157,7 +157,7 @@ impl Direct {
                         // and the devices reach all.
                         unsafe { self.device.combine(what, all.part()) };
                     }
-                    Step::Blocks { from, to, blocks } => {
+                    DeviceStep::Blocks { from, to, blocks } => {
                         let (from, to) = (End::Device(from), End::Device(to));
                         // SAFETY: as above.
                         unsafe { self.device.copy_blocks(from, to, blocks, all.part()) };

@@ -1,17 +1,17 @@
 //! Reductions and broadcasts in device memory by teams on several hosts.
 //!
 //! In a reduction the devices of each host combine what its PEs have in the destination of the
-//! first of them, the *leader*. The leaders take that to the host's image, piece by piece, combine
-//! the pieces of all hosts as those in host memory are combined, and take them back, so that copies
-//! and messages are under way at the same time. Then the devices hand the result out. A broadcast
-//! does the same with what the root has, and combines nothing.
+//! first of them, the *leader*. The leaders take that to the host's staging memory, piece by piece,
+//! combine the pieces of all hosts as those in host memory are combined, and take them back, so
+//! that copies and messages are under way at the same time. Then the devices hand the result out. A
+//! broadcast does the same with what the root has, and combines nothing.
 
 use std::{ops::Range, pin::pin};
 
 use oxshmem_base::Result;
 use oxshmem_spaces::device::{DevicePlace, End};
 
-use super::{Direct, Work, plan::Plan};
+use super::{DeviceCollective, Direction, Work, plan::Plan};
 use crate::{
     algorithm::sync::sync_here,
     group::Group,
@@ -21,13 +21,7 @@ use crate::{
     signature::Signature,
 };
 
-#[derive(Clone, Copy)]
-enum Direction {
-    ToHost,
-    ToDevice,
-}
-
-/// What leaders do with what is in their images.
+/// What leaders do with what is in their staging memory.
 #[derive(Clone, Copy)]
 enum Between {
     Reduce(&'static Kernel),
@@ -35,7 +29,7 @@ enum Between {
     Broadcast([usize; 2]),
 }
 
-impl Direct {
+impl DeviceCollective {
     pub(super) async fn reduce_wide(
         &self,
         group: &Group,
@@ -43,7 +37,7 @@ impl Direct {
         kernel: &'static Kernel,
         signature: Signature,
     ) -> Result<()> {
-        if self.image.is_empty() {
+        if self.staging.is_empty() {
             return wide.sync_for(group, signature).await;
         }
         let wire = wide.wire(group);
@@ -113,9 +107,9 @@ impl Direct {
         done.and(handed_out).and(went)
     }
 
-    /// Takes what is at the first end to the image, piece by piece, has leaders do something with
-    /// it there, and takes it to the second end; all of that at the same time, with three
-    /// pieces. Returns how the copies have ended.
+    /// Takes what is at the first end to the staging memory, piece by piece, has leaders do
+    /// something with it there, and takes it to the second end; all of that at the same time, with
+    /// three pieces. Returns how the copies have ended.
     async fn pipeline(
         &self,
         wire: &Wire<'_>,
@@ -123,7 +117,7 @@ impl Direct {
         between: Between,
         [from, to]: [Option<DevicePlace>; 2],
     ) -> Result<Result<()>> {
-        let pieces: Vec<Range<usize>> = pieces(signature, self.image.len()).collect();
+        let pieces: Vec<Range<usize>> = pieces(signature, self.staging.len()).collect();
         let piece = |step: usize, later: usize| step.checked_sub(later).and_then(|i| pieces.get(i).cloned());
         let mut done = Ok(());
         for step in 0..pieces.len() + 2 {
@@ -136,7 +130,7 @@ impl Direct {
             };
             let meanwhile = async {
                 let Some(piece) = piece(step, 1) else { return Ok(()) };
-                let span = self.image.part(piece);
+                let span = self.staging.part(piece);
                 match between {
                     Between::Reduce(kernel) => wire.wide.reduce_between(wire, kernel, [span; 2]).await,
                     Between::Broadcast(stands) => wire.wide.across(wire, stands, span).await,
@@ -155,7 +149,7 @@ impl Direct {
         Ok(done)
     }
 
-    /// Copies bytes behind a place on the leader's device from or to those in the image.
+    /// Copies bytes behind a place on the leader's device from or to those in the staging memory.
     async fn copy(
         &self,
         group: &Group,
@@ -163,7 +157,7 @@ impl Direct {
         place: DevicePlace,
         bytes: Range<usize>,
     ) -> Result<()> {
-        let span = self.image.part(bytes.clone());
+        let span = self.staging.part(bytes.clone());
         self.complete(group, |done| {
             let there = End::Device(place.behind(bytes.start));
             let here = End::Host(group.memory.here(span));
@@ -172,8 +166,8 @@ impl Direct {
                 Direction::ToDevice => (here, there),
             };
             // SAFETY: both are in bounds, as the operands are. `done` holds the operands, and with
-            // them the PE, which keeps the image; no other collective uses their bytes there before
-            // they are free.
+            // them the PE, which keeps the staging memory; no other collective uses their bytes
+            // there before they are free.
             unsafe { self.device.copy(from, to, bytes.len(), done) }
         })
         .await

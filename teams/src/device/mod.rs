@@ -4,7 +4,8 @@
 //! everything: once all PEs have come, and have found that they call the same, the first PE on each
 //! device starts what that device [does](plan) for all of them, and then they wait for each other.
 //! Between hosts this is so in [reductions and broadcasts](hosts), of which one PE takes a host's
-//! part to the network. Elsewhere a collective runs in the host's [image](staged) of device memory.
+//! part to the network. Elsewhere a collective runs in the host's [staging](staged) of device
+//! memory.
 
 mod direct;
 mod hosts;
@@ -17,7 +18,7 @@ use oxshmem_spaces::{
     device::{AnyDevice, MOST_OPERANDS},
 };
 
-pub(crate) use self::direct::Direct;
+pub(crate) use self::direct::DeviceCollective;
 use crate::{queue::Core, reduction::Kernel};
 
 /// A collective on device memory.
@@ -55,10 +56,17 @@ pub(crate) enum Written {
     All,
     /// Nothing, on this PE.
     Nothing,
-    /// So many elements, so far apart.
+    /// This many elements, and how far apart they are.
     Strided(usize, usize),
     /// As many elements as all sources have.
     Collected,
+}
+
+/// Which way a copy between a device and the staging memory goes.
+#[derive(Clone, Copy)]
+enum Direction {
+    ToHost,
+    ToDevice,
 }
 
 /// What becomes of a collective that has an operand in device memory.
@@ -73,12 +81,12 @@ pub(crate) struct OnDevice<'a> {
     device: &'a AnyDevice,
     /// The destination and the source.
     views: [SymView<'a, u8>; 2],
-    /// Where they are in the host's image.
-    pub(crate) images: [SymView<'a, u8>; 2],
+    /// Where they are in the host's staging memory.
+    pub(crate) staging: [SymView<'a, u8>; 2],
 }
 
 impl Core {
-    /// Looks where the operands of a collective are, as bytes and so many elements.
+    /// Looks where the operands of a collective are, as bytes and numbers of elements.
     ///
     /// # Errors
     /// They are not in one space of this PE, or a PE of the team has no device.
@@ -92,12 +100,12 @@ impl Core {
         let Domain::Device(device) = views[0].domain() else { return Ok(Stage::Host(views)) };
         self.check_devices(call)?;
         let pe = self.group.pe();
-        let image = self.image.memory(pe);
-        let images = views.map(|view| {
-            // SAFETY: the image is as long as the device's memory, whose bytes these are.
-            unsafe { SymView::inside_unchecked(image, pe.image_at() + view.extent().offset, view.len()) }
+        let staging = self.staging.memory(pe);
+        let staging = views.map(|view| {
+            // SAFETY: the staging is as long as the device's memory, whose bytes these are.
+            unsafe { SymView::inside_unchecked(staging, pe.image_at() + view.extent().offset, view.len()) }
         });
-        Ok(Stage::Device(OnDevice { device, views, images }))
+        Ok(Stage::Device(OnDevice { device, views, staging }))
     }
 
     /// Whether the devices of the team do a collective by themselves, or what the PEs of this host
@@ -115,7 +123,7 @@ impl Core {
             Work::Scan { kernel, .. } => plan::number(kernel).is_some() && group.wide().is_none(),
             _ => group.wide().is_none(),
         };
-        can && *self.image.devices_reach.get_or_init(reach_all)
+        can && *self.staging.devices_reach.get_or_init(reach_all)
     }
 
     /// Destination and source, if both are this PE's and in one space. What has no elements is as
@@ -152,7 +160,7 @@ impl Core {
     /// An error if a PE of the team has no device.
     fn check_devices(&self, call: &'static str) -> Result<()> {
         let outsider = || self.group.team().iter().find(|&member| !self.group.pe().has_device(member));
-        match *self.image.outsider.get_or_init(outsider) {
+        match *self.staging.outsider.get_or_init(outsider) {
             None => Ok(()),
             Some(pe) => Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe }),
         }

@@ -14,7 +14,7 @@ use crate::reduction::{ElementType, Kernel};
 
 /// What a device does in one go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum DeviceStep {
     /// Combines or copies vectors of `len` elements.
     Combine { what: What, from: Vec<DevicePlace>, to: Vec<DevicePlace>, len: usize },
     /// Copies blocks.
@@ -43,7 +43,7 @@ pub(super) fn what(work: Work) -> Option<What> {
 
 /// The part of a collective that one device does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Share {
+pub(super) struct DeviceShare {
     /// The members of the team whose memory is on it.
     pub(super) members: Vec<usize>,
     /// Its number among the devices of the team, and how many these are.
@@ -51,7 +51,7 @@ pub(super) struct Share {
     pub(super) count: usize,
 }
 
-impl Share {
+impl DeviceShare {
     /// That of member `me`, if it leads a device, where the members' memory is on these devices.
     pub(super) fn of(me: usize, devices: &[usize]) -> Option<Self> {
         let mut all: Vec<usize> = Vec::new();
@@ -81,7 +81,7 @@ pub(super) struct Plan {
 
 impl Plan {
     /// What a device does for its share.
-    pub(super) fn steps(&self, share: &Share) -> Vec<Step> {
+    pub(super) fn steps(&self, share: &DeviceShare) -> Vec<DeviceStep> {
         let (n, size) = (self.from.len(), self.size);
         match self.work {
             Work::Broadcast { root, to_root } => {
@@ -112,7 +112,7 @@ impl Plan {
                 let blocks =
                     Blocks { len: size, count: nelems, from_stride: sst * size, to_stride: dst * size };
                 let pairs = share.members.iter().flat_map(|&to| (0..n).map(move |from| (from, to)));
-                let steps = pairs.filter(|_| nelems > 0).map(|(from, to)| Step::Blocks {
+                let steps = pairs.filter(|_| nelems > 0).map(|(from, to)| DeviceStep::Blocks {
                     from: self.from[from].behind(to * nelems * blocks.from_stride),
                     to: self.to[to].behind(from * nelems * blocks.to_stride),
                     blocks,
@@ -123,26 +123,26 @@ impl Plan {
     }
 
     /// Copies bytes to several places, but not to where they are.
-    fn spread(&self, from: DevicePlace, mut to: Vec<DevicePlace>, len: usize) -> Option<Step> {
+    fn spread(&self, from: DevicePlace, mut to: Vec<DevicePlace>, len: usize) -> Option<DeviceStep> {
         to.retain(|&to| to != from);
-        (len > 0 && !to.is_empty()).then(|| Step::Combine { what: SPREAD, from: vec![from], to, len })
+        (len > 0 && !to.is_empty()).then(|| DeviceStep::Combine { what: SPREAD, from: vec![from], to, len })
     }
 
     /// Combines this device's part of all vectors.
-    fn combine(&self, share: &Share) -> Vec<Step> {
+    fn combine(&self, share: &DeviceShare) -> Vec<DeviceStep> {
         let Some(what) = what(self.work) else { return Vec::new() };
         let part = part(self.lens[0], share.count, share.number);
         let start = part.start * self.size;
         let behind = |places: &[DevicePlace]| places.iter().map(|place| place.behind(start)).collect();
         let (from, to) = (behind(&self.from), behind(&self.to));
-        let step = Step::Combine { what, from, to, len: part.len() };
+        let step = DeviceStep::Combine { what, from, to, len: part.len() };
         if part.is_empty() { Vec::new() } else { vec![step] }
     }
 
     /// Block `p` of each member goes to member `p` of this device. Blocks have `len` bytes, and
     /// begin `strides` apart in the destination and in the source.
-    fn blocks(&self, share: &Share, len: usize, [dst, sst]: [usize; 2]) -> Vec<Step> {
-        let steps = share.members.iter().filter(|_| len > 0).map(|&pe| Step::Combine {
+    fn blocks(&self, share: &DeviceShare, len: usize, [dst, sst]: [usize; 2]) -> Vec<DeviceStep> {
+        let steps = share.members.iter().filter(|_| len > 0).map(|&pe| DeviceStep::Combine {
             what: BLOCKS,
             from: self.from.iter().map(|from| from.behind(pe * sst)).collect(),
             to: (0..self.from.len()).map(|from| self.to[pe].behind(from * dst)).collect(),
@@ -184,7 +184,7 @@ pub(super) fn number(kernel: &Kernel) -> Option<Number> {
 mod tests {
     use super::*;
 
-    /// Member `pe`'s memory, so many bytes behind its start.
+    /// Member `pe`'s memory, `offset` bytes behind its start.
     fn at(pe: usize, offset: usize) -> DevicePlace {
         // SAFETY: no device is given it.
         unsafe { DevicePlace::new(pe, offset) }
@@ -209,28 +209,28 @@ mod tests {
     #[test]
     fn the_first_pe_on_each_device_leads_it() {
         let devices = [5, 3, 5, 3, 8];
-        let shares: Vec<_> = (0..5).map(|me| Share::of(me, &devices)).collect();
-        assert_eq!(shares[0], Some(Share { members: vec![0, 2], number: 0, count: 3 }));
-        assert_eq!(shares[1], Some(Share { members: vec![1, 3], number: 1, count: 3 }));
-        assert_eq!(shares[4], Some(Share { members: vec![4], number: 2, count: 3 }));
+        let shares: Vec<_> = (0..5).map(|me| DeviceShare::of(me, &devices)).collect();
+        assert_eq!(shares[0], Some(DeviceShare { members: vec![0, 2], number: 0, count: 3 }));
+        assert_eq!(shares[1], Some(DeviceShare { members: vec![1, 3], number: 1, count: 3 }));
+        assert_eq!(shares[4], Some(DeviceShare { members: vec![4], number: 2, count: 3 }));
         assert_eq!((&shares[2], &shares[3]), (&None, &None));
     }
 
     /// What all devices copy, byte by byte, of memory in which byte `i` of PE `pe` is `(pe, i)`.
     fn copied(plan: &Plan, devices: &[usize]) -> Vec<(DevicePlace, DevicePlace)> {
-        let shares = (0..devices.len()).filter_map(|me| Some((me, Share::of(me, devices)?)));
+        let shares = (0..devices.len()).filter_map(|me| Some((me, DeviceShare::of(me, devices)?)));
         let mut all = Vec::new();
         for (me, share) in shares {
             for step in plan.steps(&share) {
                 match step {
-                    Step::Combine { what: (pattern, ..), from, to, len } => {
+                    DeviceStep::Combine { what: (pattern, ..), from, to, len } => {
                         assert!(to.iter().all(|to| devices[to.block()] == devices[me]));
                         for (i, &to) in to.iter().enumerate() {
                             let from = if pattern == Pattern::Copy { from[i] } else { from[0] };
                             all.extend((0..len).map(|byte| (from.behind(byte), to.behind(byte))));
                         }
                     }
-                    Step::Blocks { from, to, blocks } => {
+                    DeviceStep::Blocks { from, to, blocks } => {
                         assert_eq!(devices[to.block()], devices[me]);
                         for i in 0..blocks.count {
                             let ends = [i * blocks.from_stride, i * blocks.to_stride];
@@ -302,13 +302,13 @@ mod tests {
         let kernel = Kernel::shared(ElementType::F32, ReduceOp::Sum);
         let work = Work::Scan { kernel, inclusive: false };
         let plan = Plan { work, size: 4, from, to, lens: vec![100; 3] };
-        let step = |number| plan.steps(&Share { members: vec![], number, count: 2 });
+        let step = |number| plan.steps(&DeviceShare { members: vec![], number, count: 2 });
         let what = (Pattern::ExclusiveScan, ReduceOp::Sum, Number::F32);
-        assert_eq!(step(0), [Step::Combine { what, from: places(3, 4096), to: places(3, 0), len: 64 }]);
+        assert_eq!(step(0), [DeviceStep::Combine { what, from: places(3, 4096), to: places(3, 0), len: 64 }]);
         assert_eq!(
             step(1),
-            [Step::Combine { what, from: places(3, 4096 + 256), to: places(3, 256), len: 36 }]
+            [DeviceStep::Combine { what, from: places(3, 4096 + 256), to: places(3, 256), len: 36 }]
         );
-        assert_eq!(plan.steps(&Share { members: vec![], number: 2, count: 3 }), []);
+        assert_eq!(plan.steps(&DeviceShare { members: vec![], number: 2, count: 3 }), []);
     }
 }

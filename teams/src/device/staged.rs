@@ -1,10 +1,10 @@
-//! Collectives on device memory by way of the host's image of it.
+//! Collectives on device memory by way of the host's staging memory.
 //!
-//! The image has as many bytes as the device's heap, at the same offsets, so that an object's place
-//! in it is symmetric as the object is, and no other's. A collective becomes three in the queue
-//! of its team, in one go: the source is copied to the image, if a PE reads it, the collective
-//! runs there as on any host memory, by whichever algorithm, and what it has written is copied
-//! back. Nothing else of the destination is touched.
+//! The staging memory has as many bytes as the device's heap, at the same offsets, so that an
+//! object's place in it is symmetric as the object is, and no other's. A collective becomes three
+//! in the queue of its team, in one go: the source is copied to the staging memory, if a PE reads
+//! it, the collective runs there as on any host memory, by whichever algorithm, and what it has
+//! written is copied back. Nothing else of the destination is touched.
 
 use std::{future::poll_fn, sync::Arc};
 
@@ -18,18 +18,18 @@ use oxshmem_spaces::{
     device::{AnyDevice, End},
 };
 
-use super::{OnDevice, Written};
+use super::{Direction, OnDevice, Written};
 use crate::{
     queue::{Collective, Core},
     signature::Signature,
 };
 
-/// Bytes of the image's tail that each team has, by its place.
+/// Bytes of the staging memory's tail that each team has, by its place.
 const TAIL: usize = 64;
 const _: () = assert!(TAIL * crate::memory::scratch::TEAMS <= oxshmem_spaces::pe::IMAGE_TAIL);
 
 /// A collective on device memory in the making: its source is about to be copied to the host's
-/// image.
+/// staging memory.
 pub(crate) struct Staged<'a> {
     core: &'a Core,
     call: &'static str,
@@ -40,7 +40,7 @@ pub(crate) struct Staged<'a> {
 }
 
 impl<'a> Staged<'a> {
-    /// Adds what is done in the image.
+    /// Adds what is done in the staging memory.
     ///
     /// # Errors
     /// The collective's own.
@@ -55,12 +55,12 @@ impl<'a> Staged<'a> {
         self.tickets.push(self.core.copy(self.call, async move {
             match written {
                 Written::Nothing => Ok(()),
-                Written::All => back.run(Direction::Out, 1, back.elements, 0).await,
-                Written::Strided(count, stride) => back.run(Direction::Out, count, 1, stride).await,
+                Written::All => back.run(Direction::ToDevice, 1, back.elements, 0).await,
+                Written::Strided(count, stride) => back.run(Direction::ToDevice, count, 1, stride).await,
                 Written::Collected => {
                     // Where they do not fit, the collective has failed.
                     let all = usize::try_from(total.at(0).load()).unwrap_or(usize::MAX);
-                    back.run(Direction::Out, 1, all.min(back.elements), 0).await
+                    back.run(Direction::ToDevice, 1, all.min(back.elements), 0).await
                 }
             }
         }));
@@ -69,7 +69,8 @@ impl<'a> Staged<'a> {
 }
 
 impl Core {
-    /// Begins with a collective in the image: `reads` says whether a PE reads this PE's source.
+    /// Begins with a collective in the staging memory: `reads` says whether a PE reads this PE's
+    /// source.
     pub(crate) fn stage<'a>(
         &'a self,
         call: &'static str,
@@ -78,28 +79,28 @@ impl Core {
         size: usize,
         reads: bool,
     ) -> Staged<'a> {
-        tracing::trace!(target: "oxshmem", call, "in the host's image of device memory");
-        let OnDevice { device, views: [dest, source], images } = *operands;
-        let [mine, total] = self.words_of_image();
+        tracing::trace!(target: "oxshmem", call, "in the host's staging memory");
+        let OnDevice { device, views: [dest, source], staging } = *operands;
+        let [mine, total] = self.words_of_staging();
         let len = elements as u64;
-        let (copied, ours) = (Copy::new(device, [source, images[1]], elements, size), mine.to_owned());
+        let (copied, ours) = (Copy::new(device, [source, staging[1]], elements, size), mine.to_owned());
         let copy_in = self.copy(call, async move {
             ours.at(0).store(len);
             match reads {
-                true => copied.run(Direction::In, 1, copied.elements, 0).await,
+                true => copied.run(Direction::ToHost, 1, copied.elements, 0).await,
                 false => Ok(()),
             }
         });
-        let back = Copy::new(device, [dest, images[0]], dest_elements, size);
+        let back = Copy::new(device, [dest, staging[0]], dest_elements, size);
         Staged { core: self, call, sums: [total, mine], back, tickets: vec![copy_in] }
     }
 
-    /// The team's two words in the tail of the image.
-    fn words_of_image(&self) -> [SymView<'_, u64>; 2] {
+    /// The team's two words in the tail of the staging memory.
+    fn words_of_staging(&self) -> [SymView<'_, u64>; 2] {
         let pe = self.group.pe();
-        let (image, tail) = (self.image.memory(pe), pe.image_tail_at() + self.place * TAIL);
+        let (staging, tail) = (self.staging.memory(pe), pe.image_tail_at() + self.place * TAIL);
         // SAFETY: the team's part of the tail is inside, and aligned.
-        [0, 8].map(|at| unsafe { SymView::<u64>::inside_unchecked(image, tail + at, 1) })
+        [0, 8].map(|at| unsafe { SymView::<u64>::inside_unchecked(staging, tail + at, 1) })
     }
 
     /// Puts a copy into the queue.
@@ -109,27 +110,26 @@ impl Core {
     }
 }
 
-/// A copy between device memory and its image.
+/// A copy between device memory and its staging memory.
 struct Copy {
     device: AnyDevice,
     /// Keeps it from being given to others.
     memory: SymSlice<u8>,
-    image: SymSlice<u8>,
+    staging: SymSlice<u8>,
     /// How many elements, and the bytes of one.
     elements: usize,
     size: usize,
 }
 
-#[derive(Clone, Copy)]
-enum Direction {
-    In,
-    Out,
-}
-
 impl Copy {
-    fn new(device: &AnyDevice, [memory, image]: [SymView<'_, u8>; 2], elements: usize, size: usize) -> Self {
-        let (memory, image) = (memory.to_owned(), image.to_owned());
-        Self { device: Arc::clone(device), memory, image, elements, size }
+    fn new(
+        device: &AnyDevice,
+        [memory, staging]: [SymView<'_, u8>; 2],
+        elements: usize,
+        size: usize,
+    ) -> Self {
+        let (memory, staging) = (memory.to_owned(), staging.to_owned());
+        Self { device: Arc::clone(device), memory, staging, elements, size }
     }
 
     /// Copies `count` blocks of `len` elements, whose starts are `stride` apart.
@@ -138,16 +138,16 @@ impl Copy {
         for i in 0..count {
             let flight = Arc::new(Flight::default());
             let landing = Arc::clone(&flight);
-            let kept = (self.memory.clone(), self.image.clone());
+            let kept = (self.memory.clone(), self.staging.clone());
             {
-                let (memory, image) = (self.memory.view(), self.image.view());
+                let (memory, staging) = (self.memory.view(), self.staging.view());
                 let place = memory.device_place(memory.pe(), memory.pe().local_pe());
                 let place = place.ok_or(Error::Finalized { call: "copy" })?;
                 let there = End::Device(place.behind(i * stride * size));
-                let here = End::Host(image.own().wrapping_add(i * stride * size));
+                let here = End::Host(staging.own().wrapping_add(i * stride * size));
                 let (from, to) = match direction {
-                    Direction::In => (there, here),
-                    Direction::Out => (here, there),
+                    Direction::ToHost => (there, here),
+                    Direction::ToDevice => (here, there),
                 };
                 let done = Box::new(move |copied| {
                     drop(kept);

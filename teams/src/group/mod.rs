@@ -26,8 +26,8 @@ use crate::{
 };
 
 /// What is set in a number when PEs have found that they called different things. What has come
-/// before counts nevertheless: a PE that has not seen it yet is not told of a later call's error.
-/// Others may add to it.
+/// before counts nevertheless: a PE that has not seen it yet does not get the error of a later
+/// call. Others may add to it.
 pub(crate) const POISON: u64 = 1 << 63;
 
 /// The PEs of a team on this host, as its collectives see them, and the way to those on others.
@@ -64,9 +64,9 @@ pub struct Group {
     numbers: TeamWords,
     scratch: Span,
     pub(crate) memory: Memory,
-    /// Where in the symmetric memory the host's image of device memory begins; far behind all of it
-    /// if there is none.
-    pub(crate) image_from: usize,
+    /// Where in the symmetric memory the host's staging memory begins; far behind all of it if
+    /// there is none.
+    pub(crate) staging_from: usize,
     pub(crate) choices: Choices,
     /// What names the team to its PEs: the same on all of them.
     pub(crate) id: u64,
@@ -113,7 +113,7 @@ impl Group {
             words: SymSlice::new(allocation, TEAM_BYTES / size_of::<u64>()),
             scratch: memory.scratch(range),
             memory,
-            image_from: pe.spaces().gpu.map_or(usize::MAX, |_| pe.image_at()),
+            staging_from: pe.spaces().gpu.map_or(usize::MAX, |_| pe.image_at()),
             id,
             state: State::default(),
             has_lines: !pe.is_crowded() && !pe.in_process(),
@@ -262,7 +262,7 @@ impl Group {
         (1..self.members.n).map(|distance| self.after(distance))
     }
 
-    /// The PE that comes so many places after this one, fewer than there are.
+    /// The PE that comes `distance` places after this one, fewer than there are.
     #[inline(always)]
     pub(crate) fn after(&self, distance: usize) -> usize {
         let pe = self.members.me + distance;
@@ -288,7 +288,7 @@ impl Group {
     /// Sets the word at `place` of a PE.
     #[inline(always)]
     fn store_number(&self, words: &Words, place: usize, value: u64) {
-        // Release: who sees it sees all that was written before.
+        // Release: a PE that sees it sees all that was written before.
         words::word(words, place).store(value, Ordering::Release);
     }
 
@@ -352,7 +352,8 @@ impl Group {
         self.store_number(to, place, number);
     }
 
-    /// The signature in the slot at `place` of this PE, and who sent it, once its number has come.
+    /// The signature in the slot at `place` of this PE, and the PE that sent it, once its number
+    /// has come.
     #[inline(always)]
     pub(crate) fn received(&self, place: usize) -> (Signature, usize) {
         let [_, what, len] = words::slot(self.numbers.own(), place);
@@ -374,7 +375,7 @@ impl Group {
         seen >= number && is_come(seen, number)
     }
 
-    /// The same for all of them.
+    /// Whether all awaited words [have come](Self::has_come).
     #[inline(always)]
     pub(crate) fn have_come(&self, awaited: Awaited) -> bool {
         match awaited.row {
@@ -398,8 +399,8 @@ impl Group {
 }
 
 impl Local {
-    /// Those of `members`, of which `pe` is number `my_pe`; and the way to the others, if there are
-    /// any.
+    /// The local ones of `members`, of which `pe` is number `my_pe`; and the way to the others, if
+    /// there are any.
     fn of(pe: &Pe, members: Members, my_pe: usize, place: usize) -> (Self, Option<Arc<Wide>>) {
         let hosts = &pe.placement().hosts;
         let n_pes = members.n();

@@ -19,7 +19,7 @@ impl Counter {
         self.add(1)
     }
 
-    /// So much more than before.
+    /// `more` than before.
     #[inline(always)]
     pub(crate) fn add(&self, more: u64) -> u64 {
         let number = self.get() + more;

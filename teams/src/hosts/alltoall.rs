@@ -9,7 +9,7 @@ use oxshmem_ops::Members;
 
 use super::{
     gathered, release,
-    wire::{CHUNK, Coming, Going, ONCE, Place, WINDOW, Window, Wire, relay},
+    wire::{CHUNK, Coming, Going, ONCE, Target, WINDOW, Window, Wire, relay},
 };
 use crate::{
     group::Group,
@@ -23,8 +23,8 @@ use crate::{
 /// each to cross a slow network.
 const AHEAD: usize = 64;
 
-/// What each PE has for each other one: `count` pieces of `size` bytes, which are so many of them
-/// apart in the destination and in the source.
+/// What each PE has for each other one: `count` pieces of `size` bytes, which lie `dst` of them
+/// apart in the destination, and `sst` in the source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     pub(crate) count: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Blocks of so many bytes, one behind the other.
+    /// PairBlocks of `bytes`, one behind the other.
     pub(crate) fn blocks(bytes: usize) -> Self {
         Self { count: 1, size: bytes, dst: 1, sst: 1 }
     }
@@ -56,13 +56,13 @@ impl Layout {
 }
 
 /// One call.
-struct Blocks {
+struct PairBlocks {
     layout: Layout,
     source: Span,
     dest: Span,
 }
 
-impl Blocks {
+impl PairBlocks {
     /// Where a part of what this PE has for PE `to` of the team lies, if that is one place.
     fn going(&self, to: usize, part: Range<usize>) -> Option<Span> {
         (self.layout.sst == 1).then(|| self.source.part(self.block(to, part)))
@@ -114,7 +114,7 @@ impl Wide {
         if layout.bytes() == 0 {
             return self.sync_for(group, signature).await;
         }
-        let (blocks, all) = (Blocks { layout, source, dest }, 0..layout.bytes());
+        let (blocks, all) = (PairBlocks { layout, source, dest }, 0..layout.bytes());
         let (me, n) = (group.me(), group.n());
         for pe in (0..n).map(|distance| (me + distance) % n) {
             let from = layout.pieces(source, layout.sst, self.number(pe), all.clone());
@@ -143,7 +143,7 @@ impl Wide {
     /// One message from each host to each: in round r to the r-th behind it, while those of the
     /// r-th and the next ones before it may come. So a leader has messages of a few hosts in its
     /// memory, however many there are.
-    async fn between_leaders(&self, wire: &Wire<'_>, blocks: &Blocks) -> Result<()> {
+    async fn between_leaders(&self, wire: &Wire<'_>, blocks: &PairBlocks) -> Result<()> {
         let (group, k, each) = (wire.group, self.n_hosts(), blocks.layout.bytes());
         let here = &self.here;
         let (mut sends, mut coming, mut ahead) = (VecDeque::new(), VecDeque::new(), 1..k);
@@ -151,7 +151,7 @@ impl Wide {
             {
                 // Gone before this waits, so that a future that is made for each call has no room
                 // for it.
-                let there = self.parties.of((self.party + round) % k);
+                let there = self.nodes.of((self.node + round) % k);
                 let mut packed = wire.buffer(here.n() * there.n() * each);
                 let mut rest = &mut packed[..];
                 for pe in 0..here.n() {
@@ -166,7 +166,7 @@ impl Wide {
             while coming.len() < AHEAD
                 && let Some(round) = ahead.next()
             {
-                let there = self.parties.of((self.party + k - round) % k);
+                let there = self.nodes.of((self.node + k - round) % k);
                 let packed = wire.receive(there.world_pe(0), ONCE, there.n() * here.n() * each)?;
                 coming.push_back((there, packed));
             }
@@ -192,7 +192,7 @@ impl Wide {
     async fn unpack(
         &self,
         wire: &Wire<'_>,
-        blocks: &Blocks,
+        blocks: &PairBlocks,
         coming: &mut VecDeque<(Members, Coming<'_>)>,
     ) -> Result<()> {
         let Some((there, packed)) = coming.pop_front() else { return Ok(()) };
@@ -206,9 +206,9 @@ impl Wide {
         Ok(())
     }
 
-    /// In round r each PE sends to the r-th behind it, and hears from the r-th before it. It waits
-    /// for that some rounds later.
-    async fn short_between_all(&self, wire: &Wire<'_>, blocks: &Blocks) -> Result<()> {
+    /// In round r each PE sends to the r-th behind it, and receives from the r-th before it. It
+    /// waits for that some rounds later.
+    async fn short_between_all(&self, wire: &Wire<'_>, blocks: &PairBlocks) -> Result<()> {
         let (group, n, each) = (wire.group, self.members.n(), blocks.layout.bytes());
         let local = &self.here;
         let is_far = |pe: &usize| local.pe_of(*pe).is_none();
@@ -233,8 +233,8 @@ impl Wide {
         sends.empty().await
     }
 
-    /// The same in chunks, each round by itself.
-    async fn long_between_all(&self, wire: &Wire<'_>, blocks: &Blocks) -> Result<()> {
+    /// Exchanges long blocks in chunks, each round by itself.
+    async fn long_between_all(&self, wire: &Wire<'_>, blocks: &PairBlocks) -> Result<()> {
         let (group, n, each) = (wire.group, self.members.n(), blocks.layout.bytes());
         let is_far = |pe: &usize| self.here.pe_of(*pe).is_none();
         let chunks = || (0..each).step_by(CHUNK).map(|start| start..(start + CHUNK).min(each));
@@ -250,8 +250,8 @@ impl Wide {
             });
             let coming = chunks().filter(|_| is_far(&from));
             let place = |part: &Range<usize>| match blocks.coming(from, part.clone()) {
-                Some(span) => Place::There(span),
-                None => Place::Apart(part.len()),
+                Some(span) => Target::There(span),
+                None => Target::Apart(part.len()),
             };
             let take = |part, came: Option<Buffer>| {
                 if let Some(bytes) = came {

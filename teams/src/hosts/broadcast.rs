@@ -21,8 +21,8 @@ use crate::{
     tuning::Spread,
 };
 
-/// The PE that this one hears from, and those that it tells.
-struct Place {
+/// The PE that this one receives from, and those that it sends to.
+struct Links {
     parent: Option<usize>,
     children: Vec<usize>,
 }
@@ -39,8 +39,8 @@ impl Wide {
     ) -> Result<()> {
         let wire = self.wire(group);
         let stands = self.begin_broadcast(group, root);
-        let party = stands[1];
-        if party != self.party {
+        let node = stands[1];
+        if node != self.node {
             if group.me() == 0 {
                 self.across_in_pieces(&wire, signature, stands, dest).await?;
             }
@@ -53,7 +53,7 @@ impl Wide {
             return self.across_in_pieces(&wire, signature, stands, source).await;
         }
         // Every member is on its host.
-        let at = self.parties.of(party).pe_of(root).unwrap_or_default();
+        let at = self.nodes.of(node).pe_of(root).unwrap_or_default();
         let here = spread(group, signature, at, [source, dest], to_root);
         if self.my_pe != root {
             return here.await;
@@ -63,21 +63,21 @@ impl Wide {
         Box::pin(async move { both(pin!(across), pin!(here)).await }).await
     }
 
-    /// Begins a broadcast: says which PE is the root, and which of the hosts it is on.
+    /// Begins a broadcast. Returns the root, and the node that it is on.
     pub(crate) fn begin_broadcast(&self, group: &Group, root: usize) -> [usize; 2] {
-        let party = self.party_of(group, root);
+        let node = self.node_of(group, root);
         self.call_check.run_ahead();
         // Not both, or two leaders that take each other for the root would wait for each other and
-        // say nothing.
-        if self.n_hosts() == 2 && [party, self.party] == [0, 1] {
+        // send nothing.
+        if self.n_hosts() == 2 && [node, self.node] == [0, 1] {
             self.call_check.follow();
         }
-        [root, party]
+        [root, node]
     }
 
     /// The number of a PE among those of this host, if it is one of them.
     pub(crate) fn number_here(&self, pe: usize) -> Option<usize> {
-        self.parties.of(self.party).pe_of(pe)
+        self.nodes.of(self.node).pe_of(pe)
     }
 
     /// [`across`](Self::across), in pieces if the call is one on device memory.
@@ -96,7 +96,7 @@ impl Wide {
 
     /// Brings `data` of the root, whose host is the second, to those that stand for the others.
     pub(crate) async fn across(&self, wire: &Wire<'_>, stands: [usize; 2], data: Span) -> Result<()> {
-        let [root, root_party] = stands;
+        let [root, root_node] = stands;
         match wire.group.choices.broadcast_between(self.n_hosts(), data.len()) {
             Spread::Scatter => {
                 for start in (0..data.len()).step_by(PIECE) {
@@ -106,20 +106,20 @@ impl Wide {
                 Ok(())
             }
             shape => {
-                pass_on(&self.place(root, root_party, shape), data.len(), &mut InPlace { wire, data }).await
+                pass_on(&self.place(root, root_node, shape), data.len(), &mut InPlace { wire, data }).await
             }
         }
     }
 
-    /// The same in parts: one to each host, and then all of them to all.
-    async fn scatter(&self, wire: &Wire<'_>, [root, root_party]: [usize; 2], data: Span) -> Result<()> {
+    /// Brings it in parts: one to each host, and then all of them to all.
+    async fn scatter(&self, wire: &Wire<'_>, [root, root_node]: [usize; 2], data: Span) -> Result<()> {
         let (memory, len) = (&wire.group.memory, data.len());
         let k = self.n_hosts();
-        let place = |party: usize| (party + k - root_party) % k;
-        let pe = |party: usize| if party == root_party { root } else { self.leader(party) };
-        let me = place(self.party);
+        let place = |node: usize| (node + k - root_node) % k;
+        let pe = |node: usize| if node == root_node { root } else { self.leader(node) };
+        let me = place(self.node);
         let (parent, children) = relatives(me, k, Spread::Scatter);
-        let at = |place: usize| pe((place + root_party) % k);
+        let at = |place: usize| pe((place + root_node) % k);
 
         let mine = parts(len, below(me, k), k);
         let came = match parent {
@@ -137,10 +137,10 @@ impl Wide {
                 sends.push(wire.send(at(child), FLOW, read(theirs))?);
             }
         }
-        let all = bruck(wire, read(chunk(len, me, k)), |party| chunk(len, place(party), k).len(), pe).await?;
+        let all = bruck(wire, read(chunk(len, me, k)), |node| chunk(len, place(node), k).len(), pe).await?;
         if parent.is_some() {
-            for (party, bytes) in all.iter().enumerate() {
-                memory.write(data.part(chunk(len, place(party), k)), bytes);
+            for (node, bytes) in all.iter().enumerate() {
+                memory.write(data.part(chunk(len, place(node), k)), bytes);
             }
         }
         for sent in sends {
@@ -157,12 +157,12 @@ impl Wide {
         root: usize,
     ) -> Result<Vec<u8>> {
         let wire = self.wire(group);
-        let party = self.party_of(group, root);
-        let place = self.place(root, party, Spread::Binomial);
+        let node = self.node_of(group, root);
+        let place = self.place(root, node, Spread::Binomial);
         let mut at = 0;
         let mut whole = (self.my_pe == root).then(|| bytes.unwrap_or_default());
-        if party == self.party {
-            at = self.parties.of(party).pe_of(root).unwrap_or_default();
+        if node == self.node {
+            at = self.nodes.of(node).pe_of(root).unwrap_or_default();
         } else if group.me() == 0 {
             whole = Some(Vec::new());
         }
@@ -179,12 +179,12 @@ impl Wide {
     }
 
     /// Where this PE is among those that stand for their hosts, if it is one of them.
-    fn place(&self, root: usize, root_party: usize, shape: Spread) -> Place {
+    fn place(&self, root: usize, root_node: usize, shape: Spread) -> Links {
         let k = self.n_hosts();
-        let me = (self.party + k - root_party) % k;
-        let pe = |place: usize| if place == 0 { root } else { self.leader((place + root_party) % k) };
+        let me = (self.node + k - root_node) % k;
+        let pe = |place: usize| if place == 0 { root } else { self.leader((place + root_node) % k) };
         let (parent, children) = relatives(me, k, shape);
-        Place { parent: parent.map(pe), children: children.into_iter().map(pe).collect() }
+        Links { parent: parent.map(pe), children: children.into_iter().map(pe).collect() }
     }
 }
 
@@ -266,7 +266,7 @@ impl<'a> Data<'a> for Apart<'a, '_> {
 }
 
 /// Passes `len` bytes down the tree. The root has them; the others are given them.
-async fn pass_on<'a>(place: &Place, len: usize, data: &mut impl Data<'a>) -> Result<()> {
+async fn pass_on<'a>(place: &Links, len: usize, data: &mut impl Data<'a>) -> Result<()> {
     if len > CHUNK {
         return Box::pin(pass_on_in_chunks(place, len, data)).await;
     }
@@ -285,7 +285,7 @@ async fn pass_on<'a>(place: &Place, len: usize, data: &mut impl Data<'a>) -> Res
     Ok(())
 }
 
-async fn pass_on_in_chunks<'a>(place: &Place, len: usize, data: &mut impl Data<'a>) -> Result<()> {
+async fn pass_on_in_chunks<'a>(place: &Links, len: usize, data: &mut impl Data<'a>) -> Result<()> {
     let chunks = || (0..len).step_by(CHUNK).map(|start| start..(start + CHUNK).min(len));
     let mut sends: Vec<Window> = place.children.iter().map(|_| Window::default()).collect();
     let mut coming = VecDeque::new();
@@ -337,16 +337,16 @@ mod tests {
     fn every_place_but_the_first_is_a_child_of_its_parent_once() {
         for shape in [Spread::Binomial, Spread::Chain] {
             for k in 1..70 {
-                let mut heard = vec![0; k];
+                let mut received = vec![0; k];
                 for me in 0..k {
                     let (parent, children) = relatives(me, k, shape);
                     assert_eq!(parent.is_none(), me == 0);
                     for child in children {
-                        heard[child] += 1;
+                        received[child] += 1;
                         assert_eq!(relatives(child, k, shape).0, Some(me));
                     }
                 }
-                assert!(heard[0] == 0 && heard[1..].iter().all(|&times| times == 1));
+                assert!(received[0] == 0 && received[1..].iter().all(|&times| times == 1));
             }
         }
     }

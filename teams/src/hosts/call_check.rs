@@ -1,4 +1,6 @@
-//! How leaders hear from each other what they were called for: what needs messages.
+//! The [call check] between leaders: what needs messages.
+//!
+//! [call check]: crate::message::call_check
 
 use std::{
     pin::Pin,
@@ -20,9 +22,9 @@ use crate::{
 };
 
 impl CallCheck {
-    /// The collective has come as far as it comes for now: the next leader is told, unless only PEs
-    /// of this host were waited for.
-    pub(super) fn tell(&self, group: &Group, wide: &Wide, ended: bool) -> Result<()> {
+    /// The collective has come as far as it comes for now: the next leader gets the call check,
+    /// unless only PEs of this host were waited for.
+    pub(super) fn send(&self, group: &Group, wide: &Wide, ended: bool) -> Result<()> {
         let Some((next, call_check)) = self.due(ended) else { return Ok(()) };
         // It is not waited for: it owns what it sends.
         Wire::call_checks(group, wide).send_alone(next, CALL_CHECK, call_check).map(drop)
@@ -35,10 +37,10 @@ impl CallCheck {
         tag: u64,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Buffer>>> {
-        while self.state().told_less() {
-            let heard = self.hear(wire.group, wire.wide, cx);
-            self.awaited.store(heard.is_pending(), Ordering::Relaxed);
-            ready!(heard)?;
+        while self.state().received_less() {
+            let came = self.receive(wire.group, wire.wide, cx);
+            self.awaited.store(came.is_pending(), Ordering::Relaxed);
+            ready!(came)?;
         }
         let cargo = self.state().cargo.take_if(|&mut (its, _)| its == tag);
         Poll::Ready(Ok(cargo.map(|(_, bytes)| bytes)))
@@ -46,7 +48,7 @@ impl CallCheck {
 
     /// What this leader and the one before were called for, the next that is to be compared.
     /// Nothing if nothing is.
-    pub(super) fn poll_heard(
+    pub(super) fn poll_pair(
         &self,
         group: &Group,
         wide: &Wide,
@@ -61,7 +63,7 @@ impl CallCheck {
             if self.awaited.load(Ordering::Relaxed) {
                 return Poll::Pending;
             }
-            ready!(self.hear(group, wide, cx))?;
+            ready!(self.receive(group, wide, cx))?;
         }
     }
 
@@ -69,7 +71,7 @@ impl CallCheck {
     pub(super) fn expect(&self, group: &Group, wide: &Wide) -> Result<()> {
         let before = {
             let state = self.state();
-            if state.coming.is_some() || !state.told_less() {
+            if state.coming.is_some() || !state.received_less() {
                 return Ok(());
             }
             state.before
@@ -80,10 +82,10 @@ impl CallCheck {
         Ok(())
     }
 
-    /// Waits for the next call check. There are calls of which the leader before has not told.
-    fn hear(&self, group: &Group, wide: &Wide, cx: &mut Context<'_>) -> Poll<Result<()>> {
+    /// Waits for the next call check. There are calls that the leader before has not sent.
+    fn receive(&self, group: &Group, wide: &Wide, cx: &mut Context<'_>) -> Poll<Result<()>> {
         self.expect(group, wide)?;
-        // Out of the lock, as it wakes whom it is polled for.
+        // Out of the lock, as it wakes the task that it is polled for.
         let Some(mut coming) = self.state().coming.take() else { return Poll::Pending };
         let came = Pin::new(&mut coming).poll(cx);
         let mut state = self.state();

@@ -9,14 +9,14 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{
     read, spread,
-    wire::{CHUNK, Going, Place, Wire, relay, wrong_length},
+    wire::{CHUNK, Going, Target, Wire, relay, wrong_length},
 };
 use crate::{
     algorithm::{
         chunks::broadcast_here,
         direct,
         lengths::{self, CARRIED},
-        room::{Said, check_room},
+        room::{Lengths, check_room},
         work::{Called, Work},
     },
     group::Group,
@@ -39,8 +39,8 @@ impl Wide {
         self.gather(group, signature, [source, dest], starts)
     }
 
-    /// All PEs' `source`, of elements of `size` bytes. What a host gives goes with the lengths
-    /// of it if it is short, and if that is so of all hosts, nothing more is to be said.
+    /// All PEs' `source`, of elements of `size` bytes. What a host gives goes with the lengths of
+    /// it if it is short, and if that is so of all hosts, nothing more is sent.
     pub(crate) async fn collect(
         &self,
         group: &Group,
@@ -52,30 +52,30 @@ impl Wide {
             Gather::Bruck => (CARGO / self.n_hosts()).min(CARRIED),
             Gather::Ring => 0,
         };
-        let Given { said, blocks: told } =
-            Box::pin(self.tell(group, signature, [source, dest], carried)).await?;
-        let dest = dest.part(0..check_room(group, signature, dest, size, &said)?);
+        let Given { lengths, blocks: given } =
+            Box::pin(self.exchange_lengths(group, signature, [source, dest], carried)).await?;
+        let dest = dest.part(0..check_room(group, signature, dest, size, &lengths)?);
         let mut starts = vec![0];
-        for len in said.iter().map(|&[len, _]| len as usize) {
+        for len in lengths.iter().map(|&[len, _]| len as usize) {
             starts.push(starts[starts.len() - 1] + len);
         }
-        let blocks = Blocks { wide: self, starts: &starts, dest };
-        if (0..self.n_hosts()).any(|party| blocks.len(party) > carried) {
+        let blocks = NodeBlocks { wide: self, starts: &starts, dest };
+        if (0..self.n_hosts()).any(|node| blocks.len(node) > carried) {
             return Box::pin(self.gather(group, signature, [source, dest], starts)).await;
         }
-        for (party, bytes) in told.iter().enumerate() {
-            blocks.write(group, party, 0..blocks.len(party), self.given(party, bytes));
+        for (node, bytes) in given.iter().enumerate() {
+            blocks.write(group, node, 0..blocks.len(node), self.given(node, bytes));
         }
         if dest.is_empty() {
-            // Each has heard of all.
+            // Each has a message of all.
             return Ok(());
         }
         spread(group, signature, 0, [dest, dest], true).await
     }
 
-    /// Tells all PEs of the team what each of them [says](Said), and the leaders what hosts give
-    /// that give up to `carried` bytes.
-    async fn tell(
+    /// Gives all PEs of the team the [lengths](Lengths) of each of them, and the leaders what hosts
+    /// give that give up to `carried` bytes.
+    async fn exchange_lengths(
         &self,
         group: &Group,
         signature: Signature,
@@ -86,38 +86,38 @@ impl Wide {
         let (here, mine) = lengths::lengths(group, signature, spans, carried).await?;
         if group.me() > 0 {
             let all = broadcast_here(group, None, 0).await?;
-            return Ok(Given { said: said_in(&all).collect(), blocks: Vec::new() });
+            return Ok(Given { lengths: lengths_in(&all).collect(), blocks: Vec::new() });
         }
         let head = bytemuck::cast_slice(&here);
         let mut block = self.pool.buffer(head.len() + mine.as_ref().map_or(0, Vec::len));
         let (to, given) = block.split_at_mut(head.len());
         to.copy_from_slice(head);
         given.copy_from_slice(&mine.unwrap_or_default());
-        let head = |party: usize| self.parties.of(party).n() * SAID;
+        let head = |node: usize| self.nodes.of(node).n() * LENGTHS;
         let sizes = Sizes {
-            of: |party: usize| head(party)..head(party) + carried + 1,
-            first: |party: usize, bytes: &[u8]| {
-                let lengths = said_in(bytes.get(..head(party))?).map(|[len, _]| len as usize);
+            of: |node: usize| head(node)..head(node) + carried + 1,
+            first: |node: usize, bytes: &[u8]| {
+                let lengths = lengths_in(bytes.get(..head(node))?).map(|[len, _]| len as usize);
                 let total = lengths.fold(0, usize::saturating_add);
-                Some(head(party) + if total <= carried { total } else { 0 })
+                Some(head(node) + if total <= carried { total } else { 0 })
             },
         };
-        let blocks = bruck_of(&wire, block, sizes, |party| self.leader(party)).await?;
-        let mut all: Vec<Said> = vec![[0; 2]; self.members.n()];
-        for (pes, block) in self.parties.iter().zip(&blocks) {
-            for (pe, said) in pes.iter().zip(said_in(block)) {
-                all[pe] = said;
+        let blocks = bruck_of(&wire, block, sizes, |node| self.leader(node)).await?;
+        let mut all: Vec<Lengths> = vec![[0; 2]; self.members.n()];
+        for (pes, block) in self.nodes.iter().zip(&blocks) {
+            for (pe, lengths) in pes.iter().zip(lengths_in(block)) {
+                all[pe] = lengths;
             }
         }
         if group.n() > 1 {
             broadcast_here(group, Some(bytemuck::cast_slice(&all).to_vec()), 0).await?;
         }
-        Ok(Given { said: all, blocks })
+        Ok(Given { lengths: all, blocks })
     }
 
     /// What a host gives, behind its lengths.
-    fn given<'a>(&self, party: usize, block: &'a [u8]) -> &'a [u8] {
-        &block[self.parties.of(party).n() * SAID..]
+    fn given<'a>(&self, node: usize, block: &'a [u8]) -> &'a [u8] {
+        &block[self.nodes.of(node).n() * LENGTHS..]
     }
 
     /// PE i's `source` comes to `dest` of all PEs, from `starts[i]` to `starts[i + 1]`.
@@ -140,17 +140,17 @@ impl Wide {
             Box::pin(direct::run(group, Called { work, signature, source, dest })).await?;
         }
         if group.me() == 0 {
-            let blocks = Blocks { wide: self, starts: &starts, dest };
+            let blocks = NodeBlocks { wide: self, starts: &starts, dest };
             match group.choices.collect_between(self.n_hosts(), dest.len()) {
                 Gather::Bruck => {
                     let mine = match alone {
                         Some(source) => read(&wire, source),
-                        None => blocks.read(group, self.party, 0..blocks.len(self.party)),
+                        None => blocks.read(group, self.node, 0..blocks.len(self.node)),
                     };
-                    let all = bruck(&wire, mine, |party| blocks.len(party), |party| self.leader(party));
-                    for (party, bytes) in Box::pin(all).await?.iter().enumerate() {
-                        if alone.is_some() || party != self.party {
-                            blocks.write(group, party, 0..bytes.len(), bytes);
+                    let all = bruck(&wire, mine, |node| blocks.len(node), |node| self.leader(node));
+                    for (node, bytes) in Box::pin(all).await?.iter().enumerate() {
+                        if alone.is_some() || node != self.node {
+                            blocks.write(group, node, 0..bytes.len(), bytes);
                         }
                     }
                 }
@@ -162,34 +162,34 @@ impl Wide {
 }
 
 /// What the hosts give, where it belongs in the destination of the leader.
-struct Blocks<'a> {
+struct NodeBlocks<'a> {
     wide: &'a Wide,
     starts: &'a [usize],
     dest: Span,
 }
 
-impl Blocks<'_> {
+impl NodeBlocks<'_> {
     /// Bytes of all PEs of a host.
-    fn len(&self, party: usize) -> usize {
-        match self.of_one(party) {
+    fn len(&self, node: usize) -> usize {
+        match self.of_one(node) {
             Some(block) => block.len(),
-            None => self.wide.parties.of(party).iter().map(|pe| self.starts[pe + 1] - self.starts[pe]).sum(),
+            None => self.wide.nodes.of(node).iter().map(|pe| self.starts[pe + 1] - self.starts[pe]).sum(),
         }
     }
 
     /// Where the block of a host with one PE belongs, if that is known to be so.
-    fn of_one(&self, party: usize) -> Option<Range<usize>> {
-        let pe = (self.wide.most == 1).then(|| self.wide.leader(party))?;
+    fn of_one(&self, node: usize) -> Option<Range<usize>> {
+        let pe = (self.wide.most == 1).then(|| self.wide.leader(node))?;
         Some(self.starts[pe]..self.starts[pe + 1])
     }
 
     /// Where a part of what a host gives belongs.
-    fn places(&self, party: usize, part: Range<usize>) -> SmallVec<[Span; 2]> {
-        if let Some(block) = self.of_one(party) {
+    fn places(&self, node: usize, part: Range<usize>) -> SmallVec<[Span; 2]> {
+        if let Some(block) = self.of_one(node) {
             return smallvec![self.dest.part(block.start + part.start..block.start + part.end)];
         }
-        let pes = self.wide.parties.of(party);
-        if self.wide.is_block(party) {
+        let pes = self.wide.nodes.of(node);
+        if self.wide.is_block(node) {
             let start = self.starts[pes.world_pe(0)];
             return smallvec![self.dest.part(start + part.start..start + part.end)];
         }
@@ -206,10 +206,10 @@ impl Blocks<'_> {
         places
     }
 
-    fn read(&self, group: &Group, party: usize, part: Range<usize>) -> Buffer {
+    fn read(&self, group: &Group, node: usize, part: Range<usize>) -> Buffer {
         let mut bytes = self.wide.pool.buffer(part.len());
         let mut rest = &mut bytes[..];
-        for place in self.places(party, part) {
+        for place in self.places(node, part) {
             let (to, behind) = rest.split_at_mut(place.len());
             group.memory.read(place, to);
             rest = behind;
@@ -217,9 +217,9 @@ impl Blocks<'_> {
         bytes
     }
 
-    fn write(&self, group: &Group, party: usize, part: Range<usize>, bytes: &[u8]) {
+    fn write(&self, group: &Group, node: usize, part: Range<usize>, bytes: &[u8]) {
         let mut rest = bytes;
-        for place in self.places(party, part) {
+        for place in self.places(node, part) {
             let (from, behind) = rest.split_at(place.len());
             group.memory.write(place, from);
             rest = behind;
@@ -227,21 +227,21 @@ impl Blocks<'_> {
     }
 }
 
-/// What PEs have told each other.
+/// What PEs have sent each other.
 struct Given {
-    /// What every PE of the team says, in its order.
-    said: Vec<Said>,
-    /// Of every host the same, in its order, and what it gives, if that is little. For leaders
+    /// The lengths of every PE of the team, in its order.
+    lengths: Vec<Lengths>,
+    /// The lengths of every host, in its order, and what it gives, if that is little. For leaders
     /// only.
     blocks: Vec<Buffer>,
 }
 
-/// Bytes of what a PE says.
-const SAID: usize = size_of::<Said>();
+/// Bytes of the lengths of a PE.
+const LENGTHS: usize = size_of::<Lengths>();
 
-/// What PEs say, in bytes that may not be aligned.
-fn said_in(bytes: &[u8]) -> impl Iterator<Item = Said> {
-    bytes.as_chunks::<SAID>().0.iter().map(|said| bytemuck::pod_read_unaligned(said))
+/// The lengths of PEs, in bytes that may not be aligned.
+fn lengths_in(bytes: &[u8]) -> impl Iterator<Item = Lengths> {
+    bytes.as_chunks::<LENGTHS>().0.iter().map(|lengths| bytemuck::pod_read_unaligned(lengths))
 }
 
 /// How long the blocks of hosts are.
@@ -260,18 +260,18 @@ pub(super) fn bruck(
     len: impl Fn(usize) -> usize + Copy,
     pe: impl Fn(usize) -> usize,
 ) -> impl Future<Output = Result<Vec<Buffer>>> {
-    let of = move |party| len(party)..len(party) + 1;
-    bruck_of(wire, mine, Sizes { of, first: move |party, _: &[u8]| Some(len(party)) }, pe)
+    let of = move |node| len(node)..len(node) + 1;
+    bruck_of(wire, mine, Sizes { of, first: move |node, _: &[u8]| Some(len(node)) }, pe)
 }
 
-/// The same where the others do not know that before.
+/// [`bruck`] where the others do not know the lengths before.
 async fn bruck_of(
     wire: &Wire<'_>,
     mine: Buffer,
     sizes: Sizes<impl Fn(usize) -> Range<usize>, impl Fn(usize, &[u8]) -> Option<usize>>,
     pe: impl Fn(usize) -> usize,
 ) -> Result<Vec<Buffer>> {
-    let (me, k) = (wire.wide.party, wire.wide.n_hosts());
+    let (me, k) = (wire.wide.node, wire.wide.n_hosts());
     // Beginning with this host's, and then of those before it: so what goes first goes with the
     // call check.
     let mut blocks = vec![mine];
@@ -285,16 +285,16 @@ async fn bruck_of(
             to.copy_from_slice(block);
             rest = behind;
         }
-        let parties = || (have..have + count).map(|before| (me + k - before) % k);
+        let nodes = || (have..have + count).map(|before| (me + k - before) % k);
         let (to, from) = (pe((me + have) % k), pe((me + k - have) % k));
         let (mut least, mut most) = (0, 0);
-        for Range { start, end } in parties().map(&sizes.of) {
+        for Range { start, end } in nodes().map(&sizes.of) {
             (least, most) = (least + start, most + end - 1);
         }
         let came = wire.exchange_some(to, packed, from, least..most + 1, round.into()).await?;
         let mut rest = &came[..];
-        for party in parties() {
-            let block = (sizes.first)(party, rest).and_then(|len| rest.split_at_checked(len));
+        for node in nodes() {
+            let block = (sizes.first)(node, rest).and_then(|len| rest.split_at_checked(len));
             let (block, behind) = block.ok_or_else(|| wrong_length(from))?;
             blocks.push(wire.copy_of(block));
             rest = behind;
@@ -307,36 +307,36 @@ async fn bruck_of(
 
 /// Passes the blocks of the hosts around a ring, in chunks. A leader that is `alone` copies its own
 /// block as it sends it.
-async fn ring(wire: &Wire<'_>, blocks: &Blocks<'_>, alone: Option<Span>) -> Result<()> {
-    let (group, me, k) = (wire.group, wire.wide.party, wire.wide.n_hosts());
-    let chunks = |party: usize| {
-        let len = blocks.len(party);
-        (0..len).step_by(CHUNK).map(move |start| (party, start..(start + CHUNK).min(len)))
+async fn ring(wire: &Wire<'_>, blocks: &NodeBlocks<'_>, alone: Option<Span>) -> Result<()> {
+    let (group, me, k) = (wire.group, wire.wide.node, wire.wide.n_hosts());
+    let chunks = |node: usize| {
+        let len = blocks.len(node);
+        (0..len).step_by(CHUNK).map(move |start| (node, start..(start + CHUNK).min(len)))
     };
-    let going = |(party, part): (usize, Range<usize>)| match blocks.places(party, part.clone())[..] {
+    let going = |(node, part): (usize, Range<usize>)| match blocks.places(node, part.clone())[..] {
         [span] => Going::Lies(span),
-        _ => Going::Is(blocks.read(group, party, part)),
+        _ => Going::Is(blocks.read(group, node, part)),
     };
-    let place = |(party, part): &(usize, Range<usize>)| match blocks.places(*party, part.clone())[..] {
-        [span] => Place::There(span),
-        _ => Place::Apart(part.len()),
+    let place = |(node, part): &(usize, Range<usize>)| match blocks.places(*node, part.clone())[..] {
+        [span] => Target::There(span),
+        _ => Target::Apart(part.len()),
     };
-    let take = |(party, part): (usize, Range<usize>), came: Option<Buffer>| {
+    let take = |(node, part): (usize, Range<usize>), came: Option<Buffer>| {
         if let Some(bytes) = &came {
-            blocks.write(group, party, part.clone(), bytes);
+            blocks.write(group, node, part.clone(), bytes);
         }
         // The right neighbour's own block ends there.
-        (party != (me + 1) % k).then(|| came.map_or_else(|| going((party, part)), Going::Is))
+        (node != (me + 1) % k).then(|| came.map_or_else(|| going((node, part)), Going::Is))
     };
     let neighbours = [1, k - 1].map(|distance| wire.wide.leader((me + distance) % k));
     let coming = (1..k).flat_map(|step| chunks((me + k - step) % k));
-    let own = chunks(me).map(|(party, part)| {
+    let own = chunks(me).map(|(node, part)| {
         if let Some(source) = alone {
-            for place in blocks.places(party, part.clone()) {
+            for place in blocks.places(node, part.clone()) {
                 group.memory.copy_here(place, source.part(part.clone()));
             }
         }
-        going((party, part))
+        going((node, part))
     });
     relay(wire, neighbours, own, coming, place, take).await
 }

@@ -1,17 +1,16 @@
 //! Teams with members on several hosts.
 //!
 //! On each host the first member, in the order of the team, is the *leader*. The members of a host
-//! do among themselves what they would do if they were the team; leaders speak to each other, by
-//! [messages](wire); then they tell their host. So a host sends and receives what it must once, not
-//! once a PE.
+//! do among themselves what they would do if they were the team; leaders exchange [messages](wire),
+//! and then release their host. So a host sends and receives what it must once, not once a PE.
 //!
 //! Every such collective is a task in the queue of its team, [guarded] while it runs: each leader
-//! [tells the next one](call_check), around the ring of hosts, what it was called for, and no
+//! [sends the next one](call_check), around the ring of hosts, the signature of its call, and no
 //! leader ends before it has compared, but some broadcasts. So where PEs of two hosts call
 //! different things, two neighbours in the ring find it, whatever else they wait for. Messages
 //! carry a digest of the call in their tags, so that none is taken for one of another call
-//! meanwhile. A PE that finds a difference, between hosts or within one, [says so](crate::check) in
-//! the scratch memory of all PEs.
+//! meanwhile. A PE that finds a difference, between hosts or within one, [records it](crate::check)
+//! in the scratch memory of all PEs.
 
 mod alltoall;
 mod broadcast;
@@ -52,9 +51,9 @@ const EXCHANGES: u64 = 16;
 
 impl Wide {
     /// The host of a PE of the team.
-    fn party_of(&self, group: &Group, pe: usize) -> usize {
+    fn node_of(&self, group: &Group, pe: usize) -> usize {
         let host = group.pe().placement().hosts.host_of(self.members.world_pe(pe));
-        self.parties.on_host(host)
+        self.nodes.on_host(host)
     }
 
     /// For the next exchange of messages. All PEs of the team begin the same ones in the same
@@ -66,9 +65,9 @@ impl Wide {
         Wire::new(group, self, number, self.digest.load(Ordering::Relaxed))
     }
 
-    /// Begins a collective. If this is a leader, it is to tell the next one what it was called for,
-    /// and what the one before was called for is on its way.
-    fn greet(&self, group: &Group, signature: Signature) {
+    /// Begins a collective. If this is a leader, its call check for the next one is due, and that
+    /// of the one before is on its way.
+    fn begin(&self, group: &Group, signature: Signature) {
         let number = self.collectives.load(Ordering::Relaxed) + 1;
         self.collectives.store(number, Ordering::Relaxed);
         // So that all give them the same numbers even after a call that failed on some PEs only.
@@ -76,7 +75,7 @@ impl Wide {
         self.digest.store(signature.digest(), Ordering::Relaxed);
         if group.me() == 0 {
             let k = self.n_hosts();
-            let neighbours = [k - 1, 1].map(|distance| self.leader((self.party + distance) % k));
+            let neighbours = [k - 1, 1].map(|distance| self.leader((self.node + distance) % k));
             self.call_check.begin(neighbours, signature);
         }
     }
@@ -87,7 +86,7 @@ impl Wide {
             return Ok(());
         }
         let k = self.n_hosts();
-        Err(group.differ_from(self.leader((self.party + k - 1) % k), theirs, signature))
+        Err(group.differ_from(self.leader((self.node + k - 1) % k), theirs, signature))
     }
 }
 
@@ -106,7 +105,7 @@ pub(crate) async fn guarded<T>(
         wide.call_check.clear();
         return collective.await;
     }
-    wide.greet(group, signature);
+    wide.begin(group, signature);
     let mut collective = Kept { task: Some(collective), lent: &wide.lent };
     let mut outcome = None;
     let mut broken = WordWait::default();
@@ -119,8 +118,8 @@ pub(crate) async fn guarded<T>(
             outcome = Some(ended);
         }
         // What it could send has gone with that.
-        wide.call_check.tell(group, wide, outcome.is_some())?;
-        while let Poll::Ready(Some([mine, theirs])) = wide.call_check.poll_heard(group, wide, cx)? {
+        wide.call_check.send(group, wide, outcome.is_some())?;
+        while let Poll::Ready(Some([mine, theirs])) = wide.call_check.poll_pair(group, wide, cx)? {
             wide.compare(group, mine, theirs)?;
         }
         if let Some(Err(error)) = outcome.take_if(|outcome| outcome.is_err()) {
@@ -161,7 +160,7 @@ impl<F> Drop for Kept<'_, F> {
 /// Bytes that are on the network while others are copied from and to a device.
 const COPIED: usize = 2 << 20;
 
-/// What leaders combine or pass on at a time, of so many bytes: all of it in host memory, and in
+/// What leaders combine or pass on at a time, of `len` bytes: all of it in host memory, and in
 /// device memory pieces, also on hosts where these are copied at once.
 pub(crate) fn pieces(signature: Signature, len: usize) -> impl Iterator<Item = Range<usize>> {
     let each = if signature.is_on_device() { COPIED } else { len.max(1) };
@@ -221,7 +220,7 @@ async fn gathered(group: &Group, signature: Signature) -> Result<()> {
     if group.n() == 1 { Ok(()) } else { Box::pin(meet(group, signature)).await }
 }
 
-/// Tells the PEs of this host that the leader has done what it had to do.
+/// Lets the PEs of this host go on, as the leader has done its part.
 async fn release(group: &Group, signature: Signature) -> Result<()> {
     if group.n() == 1 {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Reductions: the PEs of a host combine what they have in the destination of their leader, the
-//! leaders combine that, and tell their hosts. What is short goes by recursive doubling, what is
-//! longer by halving and doubling, what is long around a ring, in parts. Every element is combined
-//! in one order only, so that all PEs get the same bits.
+//! leaders combine that, and spread it on their hosts. What is short goes by recursive doubling,
+//! what is longer by halving and doubling, what is long around a ring, in parts. Every element is
+//! combined in one order only, so that all PEs get the same bits.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use oxshmem_base::Result;
 
 use super::{
     pieces, spread,
-    wire::{CHUNK, Delivery, EXTRA, Going, PIECE, Place, RESULT, Wire, relay},
+    wire::{CHUNK, Delivery, EXTRA, Going, PIECE, RESULT, Target, Wire, relay},
 };
 use crate::{
     algorithm::{
@@ -240,7 +240,7 @@ impl Pairing {
     fn new(wire: &Wire<'_>) -> Self {
         let k = wire.wide.n_hosts();
         let rounds = k.ilog2();
-        Self { me: wire.wide.party, folded: k - (1 << rounds), rounds }
+        Self { me: wire.wide.node, folded: k - (1 << rounds), rounds }
     }
 
     /// Where this leader is among those that take part.
@@ -271,7 +271,7 @@ impl Pairing {
 /// Reduction of what the leaders have to `dest` by a ring: parts go around once to be combined, and
 /// once to be handed out, in chunks.
 async fn ring(wire: &Wire<'_>, kernel: &Kernel, [mine, dest]: [Span; 2]) -> Result<()> {
-    let (memory, me, k) = (&wire.group.memory, wire.wide.party, wire.wide.n_hosts());
+    let (memory, me, k) = (&wire.group.memory, wire.wide.node, wire.wide.n_hosts());
     let chunks = |index: usize| {
         let part = chunk(dest.len(), index % k, k);
         part.clone().step_by(CHUNK).map(move |start| start..(start + CHUNK).min(part.end))
@@ -280,8 +280,8 @@ async fn ring(wire: &Wire<'_>, kernel: &Kernel, [mine, dest]: [Span; 2]) -> Resu
     // the right neighbour.
     let coming = (1..2 * k - 1).flat_map(|round| chunks(me + 2 * k - round).map(move |part| (round, part)));
     let place = |(round, part): &(usize, Range<usize>)| match *round < k {
-        true => Place::Apart(part.len()),
-        false => Place::There(dest.part(part.clone())),
+        true => Target::Apart(part.len()),
+        false => Target::There(dest.part(part.clone())),
     };
     let take = |(round, part): (usize, Range<usize>), came: Option<Buffer>| {
         let [mine, dest] = [mine, dest].map(|span| span.part(part.clone()));

@@ -27,12 +27,12 @@ const ROOM: usize = 1 << 20;
 const ALIGN: usize = 64;
 
 /// A sum that grows, or none yet.
-struct Running {
+struct RunningSum {
     kernel: &'static Kernel,
     total: Option<Buffer>,
 }
 
-impl Running {
+impl RunningSum {
     fn add(&mut self, next: Buffer) {
         match &mut self.total {
             None => self.total = Some(next),
@@ -62,7 +62,7 @@ impl Scan {
     fn step(
         &self,
         group: &Group,
-        running: &mut Running,
+        running: &mut RunningSum,
         next: Buffer,
         pe: Option<usize>,
         part: &Range<usize>,
@@ -92,7 +92,7 @@ impl Wide {
         gathered(group, signature).await?;
         if group.me() == 0 {
             let scan = Scan { kernel, inclusive, source, dest };
-            let in_blocks = (0..self.n_hosts()).all(|party| self.is_block(party));
+            let in_blocks = (0..self.n_hosts()).all(|node| self.is_block(node));
             let vectors = if in_blocks { 4 } else { self.members.n() };
             let piece = (ROOM / vectors / ALIGN * ALIGN).max(ALIGN);
             for start in (0..source.len()).step_by(piece) {
@@ -114,7 +114,7 @@ impl Wide {
             combine_bytes(kernel, &mut here, &scan.read(group, pe, part.clone()));
         }
         let total = before(wire, kernel, here).await?;
-        let mut running = Running { kernel, total };
+        let mut running = RunningSum { kernel, total };
         for pe in 0..group.n() {
             scan.step(group, &mut running, scan.read(group, pe, part.clone()), Some(pe), &part);
         }
@@ -128,16 +128,16 @@ impl Wide {
             group.memory.read_from(scan.source.part(part.clone()), group.block(pe), bytes);
         }
         let blocks =
-            bruck(wire, mine, |party| self.parties.of(party).n() * len, |party| self.leader(party)).await?;
+            bruck(wire, mine, |node| self.nodes.of(node).n() * len, |node| self.leader(node)).await?;
         // Those of each host are in the order of the team, so that the next one is the first of
         // some host that are left.
         let mut left: Vec<_> = blocks.iter().map(|block| block.chunks_exact(len)).collect();
-        let mut running = Running { kernel: scan.kernel, total: None };
+        let mut running = RunningSum { kernel: scan.kernel, total: None };
         let mut local = 0;
         for pe in 0..self.members.n() {
-            let party = self.party_of(group, pe);
-            let Some(next) = left[party].next() else { break };
-            let is_here = party == self.party;
+            let node = self.node_of(group, pe);
+            let Some(next) = left[node].next() else { break };
+            let is_here = node == self.node;
             scan.step(group, &mut running, wire.copy_of(next), is_here.then_some(local), &part);
             local += usize::from(is_here);
         }
@@ -147,7 +147,7 @@ impl Wide {
 
 /// What the hosts before this one have in all, in log₂ k rounds; nothing on the first.
 async fn before(wire: &Wire<'_>, kernel: &Kernel, mine: Buffer) -> Result<Option<Buffer>> {
-    let (me, k, len) = (wire.wide.party, wire.wide.n_hosts(), mine.len());
+    let (me, k, len) = (wire.wide.node, wire.wide.n_hosts(), mine.len());
     let (mut partial, mut before) = (mine, None::<Buffer>);
     for round in 0..rounds(k) {
         let distance = 1 << round;

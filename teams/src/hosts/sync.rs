@@ -1,4 +1,4 @@
-//! Sync: the PEs of a host meet, the leaders hear of each other in log₂ k rounds, and tell their
+//! Sync: the PEs of a host meet, the leaders signal each other in log₂ k rounds, and release their
 //! hosts.
 
 use oxshmem_base::Result;
@@ -17,7 +17,7 @@ impl Wide {
         self.sync_for(group, Signature::named("sync")).await
     }
 
-    /// The same for a call that has nothing else to do.
+    /// A sync for a call that has nothing else to do.
     pub(crate) async fn sync_for(&self, group: &Group, signature: Signature) -> Result<()> {
         let wire = self.wire(group);
         gathered(group, signature).await?;
@@ -25,8 +25,8 @@ impl Wide {
             let k = self.n_hosts();
             for round in 0..rounds(k) {
                 let distance = 1 << round;
-                let to = self.leader((self.party + distance) % k);
-                let from = self.leader((self.party + k - distance) % k);
+                let to = self.leader((self.node + distance) % k);
+                let from = self.leader((self.node + k - distance) % k);
                 wire.exchange(to, Buffer::zeros(0), from, 0, round.into()).await?;
             }
         }

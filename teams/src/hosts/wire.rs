@@ -33,8 +33,8 @@ use crate::{
     message::{Message, Wide, buffer::Buffer, call_check::CARGO},
 };
 
-/// Bytes of a vector that are taken at a time where they lie in buffers as a whole: so many that
-/// the messages which that costs do not count.
+/// Bytes of a vector that are taken at a time where they lie in buffers as a whole: enough that the
+/// additional messages do not count.
 pub(super) const PIECE: usize = 16 << 20;
 
 const STEP_BITS: u32 = 6;
@@ -43,7 +43,7 @@ const PLACE_BITS: u32 = TEAMS.ilog2();
 const NUMBER_BITS: u32 = TAG_BITS - STEP_BITS - DIGEST_BITS - PLACE_BITS;
 const _: () = assert!(TEAMS.is_power_of_two() && NUMBER_BITS >= 8);
 
-/// The step in which leaders tell what they were called for.
+/// The step of call checks.
 pub(super) const CALL_CHECK: u64 = (1 << STEP_BITS) - 1;
 /// Steps that are no rounds.
 pub(super) const EXTRA: u64 = CALL_CHECK - 1;
@@ -53,7 +53,7 @@ pub(super) const FLOW: u64 = CALL_CHECK - 3;
 /// The step where it expects one at a time. Rounds, which are of that kind, are counted from it on.
 pub(super) const ONCE: u64 = 0;
 
-/// Says that a network uses symmetric memory for a message, until this is dropped.
+/// Counts that a network uses symmetric memory for a message, until this is dropped.
 #[derive(Debug)]
 struct Lent(Arc<AtomicUsize>);
 
@@ -73,7 +73,7 @@ impl Drop for Lent {
 }
 
 /// A message that a PE of the team sends to this one, for some place in its symmetric memory. What
-/// is not there when it has come is given to who waits.
+/// is not there when it has come is the future's output.
 #[derive(Debug)]
 #[must_use = "it has come once this is awaited"]
 pub(super) enum Delivery<'a> {
@@ -139,12 +139,12 @@ impl<'a> Wire<'a> {
         Self { group, wide, tag: tag << STEP_BITS }
     }
 
-    /// The messages in which leaders tell what they were called for, in the order of that.
+    /// The messages that are call checks, in their order.
     pub(super) fn call_checks(group: &'a Group, wide: &'a Wide) -> Self {
         Self::new(group, wide, 0, 0)
     }
 
-    /// So many bytes, whatever they are.
+    /// `len` bytes, whatever they are.
     pub(crate) fn buffer(&self, len: usize) -> Buffer {
         self.wide.pool.buffer(len)
     }
@@ -163,7 +163,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// The same with the call check, if it may go with that.
+    /// [Sends](Self::send) with the call check, if it may go with that.
     fn send_with_call_check(
         &self,
         pe: usize,
@@ -179,7 +179,7 @@ impl<'a> Wire<'a> {
         Some(Wire::call_checks(self.group, self.wide).send_alone(next, CALL_CHECK, call_check))
     }
 
-    /// The same in a message of its own.
+    /// [Sends](Self::send) in a message of its own.
     pub(super) fn send_alone(&self, pe: usize, step: u64, bytes: Buffer) -> Result<Message<()>> {
         debug_assert!(step <= CALL_CHECK);
         self.group.count_message();
@@ -248,7 +248,7 @@ impl<'a> Wire<'a> {
         self.receive_some(pe, step, len..len + 1)
     }
 
-    /// The same of as many bytes as `lens` has.
+    /// Receives as many bytes as `lens` has.
     pub(super) fn receive_some(&self, pe: usize, step: u64, lens: Range<usize>) -> Result<Coming<'a>> {
         if self.wide.call_check.may_bring(pe) && can_go_with_call_check(step, lens.start) {
             self.wide.call_check.expect(self.group, self.wide)?;
@@ -287,7 +287,7 @@ impl<'a> Wire<'a> {
         self.exchange_some(to, bytes, from, len..len + 1, step).await
     }
 
-    /// The same where as many bytes come as `lens` has.
+    /// [Exchanges](Self::exchange) where as many bytes come as `lens` has.
     pub(super) async fn exchange_some(
         &self,
         to: usize,
@@ -360,7 +360,7 @@ pub(super) async fn relay<'a, I>(
     [right, left]: [usize; 2],
     mut own: impl Iterator<Item = Going>,
     mut coming: impl Iterator<Item = I>,
-    place: impl Fn(&I) -> Place,
+    place: impl Fn(&I) -> Target,
     mut take: impl FnMut(I, Option<Buffer>) -> Option<Going>,
 ) -> Result<()> {
     let (mut sends, mut receives, mut passed) = (Window::default(), VecDeque::new(), VecDeque::new());
@@ -370,8 +370,8 @@ pub(super) async fn relay<'a, I>(
             && let Some(item) = coming.next()
         {
             let delivery = match place(&item) {
-                Place::There(span) => wire.receive_to(left, FLOW, span)?,
-                Place::Apart(len) => Delivery::Apart(wire.receive(left, FLOW, len)?),
+                Target::There(span) => wire.receive_to(left, FLOW, span)?,
+                Target::Apart(len) => Delivery::Apart(wire.receive(left, FLOW, len)?),
             };
             receives.push_back((delivery, item));
         }
@@ -393,7 +393,7 @@ pub(super) async fn relay<'a, I>(
 }
 
 /// Where what comes goes: to that place, or to a buffer.
-pub(super) enum Place {
+pub(super) enum Target {
     There(Span),
     Apart(usize),
 }

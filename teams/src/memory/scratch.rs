@@ -17,23 +17,22 @@ pub(crate) const LINE: usize = 128;
 pub(crate) const FLAGS: usize = 96;
 const FLAGS_AT: usize = 0;
 /// What this PE is in, for its neighbours.
-pub(crate) const LEDGER: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 25) * LINE;
+pub(crate) const CALL_LOG: Range<usize> = FLAGS_AT + FLAGS * LINE..FLAGS_AT + (FLAGS + 25) * LINE;
 /// The most slots of an exchange. They come in two sets that take turns.
 pub(crate) const SLOTS: usize = 16;
-const SLOTS_AT: usize = LEDGER.end;
-/// Slots of broadcasts from a root to all: so many messages it may be ahead, for as many more it
-/// needs no sync.
+const SLOTS_AT: usize = CALL_LOG.end;
+/// Slots of broadcasts from a root to all: it may be this many messages ahead without a sync.
 pub(crate) const BROADCAST: usize = 32;
 const BROADCAST_AT: usize = SLOTS_AT + 2 * SLOTS * LINE;
-/// The same for messages of one word, of which several share a line: it travels to a reader once
-/// for all of them. More, as a sync takes longer than many of them, most of all where PEs share
+/// Slots for messages of one word, of which several share a line: it travels to a reader once for
+/// all of them. More, as a sync takes longer than many of them, most of all where PEs share
 /// processors.
 pub(crate) const BROADCAST_WORDS: usize = 128;
 const BROADCAST_WORDS_AT: usize = BROADCAST_AT + BROADCAST * LINE;
 const WORD_SLOT: usize = 32;
 /// Bytes of payload that fit into such a slot.
 const WORD_PAYLOAD: usize = WORD_SLOT - PAYLOAD_AT;
-/// Payloads of broadcasts that do not fit into its slots, of so many messages.
+/// Payloads of broadcasts that do not fit into its slots: of this many messages.
 pub(crate) const BROADCAST_BULKS: usize = 8;
 pub(crate) const BROADCAST_BULK: usize = 4 << 10;
 const BROADCAST_BULK_AT: usize = BROADCAST_WORDS_AT + BROADCAST_WORDS * WORD_SLOT;
@@ -83,7 +82,7 @@ pub(crate) fn bulk_bytes(of: usize) -> usize {
     (BULK / of.max(1) / LINE * LINE).min(BROADCAST_BULK)
 }
 
-/// The place of a broadcast's slot with that number for a message of so many bytes.
+/// The place of a broadcast's slot with that number for a message of `bytes`.
 #[inline(always)]
 pub(crate) fn broadcast(number: u64, bytes: usize) -> usize {
     let number = number as usize;
@@ -94,13 +93,13 @@ pub(crate) fn broadcast(number: u64, bytes: usize) -> usize {
     }
 }
 
-/// Whether several messages of so many bytes share a line.
+/// Whether several messages of `bytes` share a line.
 #[inline(always)]
 pub(crate) fn shares_line(bytes: usize) -> bool {
     bytes <= WORD_PAYLOAD
 }
 
-/// How many messages of so many bytes broadcasts have room for.
+/// How many messages of `bytes` broadcasts have room for.
 #[inline(always)]
 pub(crate) fn broadcast_room(bytes: usize) -> usize {
     match bytes {
@@ -139,7 +138,7 @@ mod tests {
     #[test]
     fn nothing_overlaps() {
         let mut places: Vec<Range<usize>> = (0..FLAGS).map(|i| flag(i)..flag(i) + LINE).collect();
-        places.push(LEDGER);
+        places.push(CALL_LOG);
         for number in [6, 7] {
             places.extend((0..SLOTS).map(|i| slot(number, i)..slot(number, i) + LINE));
             places.push(bulk(number, 0, 1)..bulk(number, 0, 1) + BULK);

@@ -1,8 +1,9 @@
 //! Ranges of symmetric memory that collectives read and write, on this PE and on others.
 //!
 //! A [`Span`] is plain data: it neither borrows nor owns. It stays valid because a segment is
-//! mapped for as long as its PE exists; what keeps the bytes from being allocated to others
-//! is said where spans are kept (`queue`). Everything here copies, by copies that tolerate races.
+//! mapped for as long as its PE exists; what keeps the bytes from being allocated to others is
+//! documented where spans are kept (`queue`). Everything here copies, by copies that tolerate
+//! races.
 
 use std::ops::Range;
 
@@ -124,7 +125,7 @@ impl Memory {
         match id {
             SegmentId::Scratch => &self.scratch,
             SegmentId::Heap => &self.heap,
-            SegmentId::Gpu => unreachable!("collectives work on the host's image of device memory"),
+            SegmentId::Gpu => unreachable!("collectives work on the host's staging memory"),
         }
     }
 
@@ -135,7 +136,7 @@ impl Memory {
         let start = match span.segment {
             SegmentId::Heap => self.own_heap,
             SegmentId::Scratch => self.own_scratch,
-            SegmentId::Gpu => unreachable!("collectives work on the host's image of device memory"),
+            SegmentId::Gpu => unreachable!("collectives work on the host's staging memory"),
         };
         start.wrapping_add(span.offset)
     }
@@ -239,7 +240,7 @@ impl Memory {
         shm.ring(Place { segment: &self.scratch, local_pe: block, offset }, size_of::<u64>());
     }
 
-    /// The same behind [`after_store`](Shm::after_store).
+    /// [Rings](Self::ring) behind [`after_store`](Shm::after_store).
     #[inline(always)]
     pub(crate) fn ring_stored(&self, shm: &Shm, offset: usize, block: usize) {
         shm.ring_stored(Place { segment: &self.scratch, local_pe: block, offset }, size_of::<u64>());
@@ -257,7 +258,7 @@ impl Memory {
         unsafe { copy::copy(self.place(to, to_pe).address(), self.place(from, from_pe).address(), to.len) }
     }
 
-    /// The same to another PE that reads what comes before the next such copy.
+    /// [Copies](Self::copy) to another PE that reads what comes before the next such copy.
     #[inline(always)]
     pub(crate) fn push(&self, to: Span, to_pe: usize, from: Span, from_pe: usize) {
         assert_eq!(to.len, from.len);

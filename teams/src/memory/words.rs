@@ -20,7 +20,7 @@ pub(crate) type Slot = [AtomicU64; LINE / size_of::<u64>()];
 pub(crate) struct TeamWords {
     /// This PE's.
     own: *const Words,
-    /// Those of the host's first PE.
+    /// The words of the host's first PE.
     first: *const u8,
     /// Bytes to those of the next.
     stride: usize,
@@ -66,14 +66,14 @@ impl TeamWords {
         unsafe { &*self.own }
     }
 
-    /// Those of the PE in that block.
+    /// The words of the PE in that block.
     ///
     /// # Panics
     /// If there is no such block.
     #[inline(always)]
     pub(crate) fn of(&self, block: usize) -> &Words {
         assert!(block < self.blocks);
-        // SAFETY: as above, as every block has as many bytes, and the blocks lie so far apart.
+        // SAFETY: as above, as every block has as many bytes, and the blocks lie `stride` apart.
         unsafe { &*self.first.wrapping_add(block.wrapping_mul(self.stride)).cast::<Words>() }
     }
 }
@@ -121,7 +121,7 @@ pub(crate) fn prepare(words: &Words, place: usize) {
 #[inline(always)]
 pub(crate) unsafe fn fill(slot: &Slot, from: *const u8, len: usize) {
     assert!(len <= INLINE);
-    // SAFETY: a slot has room for so many bytes behind its signature; the rest is the caller's
+    // SAFETY: a slot has room for `INLINE` bytes behind its signature; the rest is the caller's
     // word.
     unsafe { copy::copy(payload(slot), from, len) }
 }
@@ -190,7 +190,7 @@ mod tests {
             let slot = slot(words.of(2), place);
             let header = |slot: &Slot| [0, 1, 2].map(|i: usize| slot[i].load(Ordering::Relaxed));
             let (before, behind) = (header(slot), word(words.of(2), place + LINE).load(Ordering::Relaxed));
-            // SAFETY: both have so many bytes.
+            // SAFETY: both have `len` bytes.
             unsafe {
                 fill(slot, bytes.as_ptr(), len);
                 take(out.as_mut_ptr(), slot, len);

@@ -31,12 +31,12 @@ struct Line([u8; 64]);
 const ALIGN: usize = 16;
 
 impl Buffer {
-    /// So many zeros.
+    /// `len` zeros.
     pub(crate) fn zeros(len: usize) -> Self {
         Self { lines: zeros(len), start: 0, len, pool: None }
     }
 
-    /// The same without its first `len` bytes, which are as many as suit every kernel.
+    /// This buffer without its first `len` bytes, which are a multiple of every alignment.
     pub(super) fn behind(mut self, len: usize) -> Self {
         debug_assert!(len.is_multiple_of(ALIGN));
         let len = len.min(self.len);
@@ -44,7 +44,7 @@ impl Buffer {
         self
     }
 
-    /// The same with its first `len` bytes only.
+    /// The first `len` bytes of this buffer only.
     pub(crate) fn cut(mut self, len: usize) -> Self {
         self.len = self.len.min(len);
         self
@@ -67,7 +67,7 @@ const _: () = assert!(SIZES[2] < CHUNK / 4 && SIZES[2].is_multiple_of(size_of::<
 const SPARE: usize = 4 * WINDOW;
 
 impl Pool {
-    /// So many bytes, whatever they are.
+    /// `len` bytes, whatever they are.
     pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Buffer {
         let Some(size) = size_for(len) else { return Buffer::zeros(len) };
         let spare = lock(&self.0[size]).pop();
@@ -83,7 +83,7 @@ impl Pool {
     }
 }
 
-/// Which size a buffer of so many bytes has, if such are kept.
+/// Which size a buffer of `len` bytes has, if such are kept.
 fn size_for(len: usize) -> Option<usize> {
     match len {
         0 => None,

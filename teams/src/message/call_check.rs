@@ -1,17 +1,17 @@
-//! What leaders tell each other they were called for, around the ring of hosts.
+//! Call checks: leaders send each other the signatures of their calls, around the ring of hosts.
 //!
 //! Over many networks a message of a few bytes costs as much as one of some thousand. So a leader
-//! tells the next one with the first message that it has for it, if that is short and goes before
-//! the leader waits for another host; otherwise by itself, then. Nothing else can keep it back but
-//! PEs of the same host. Who expects a short message from the leader before waits for what that
-//! tells first, which does not come later in any case, and finds the message with it or has it come
-//! by itself.
+//! sends its call with the first message that it has for the next one, if that is short and goes
+//! before the leader waits for another host; otherwise by itself, then. Nothing else can keep it
+//! back but PEs of the same host. A leader that expects a short message from the one before waits
+//! for its call check first, which does not come later in any case, and finds the message with it
+//! or receives it by itself.
 //!
-//! A leader compares with what the one before tells, in the order of their calls, before it ends a
+//! A leader compares its calls with those of the one before, in their order, before it ends a
 //! collective. A broadcast it may end [earlier](CallCheck::run_ahead), as its root has nothing to
 //! wait for, and compare when it is called for something else, or some broadcasts later. Of two
 //! hosts, where the root is on the first, the second has [compared](CallCheck::follow) when it has
-//! what the root has sent. So it tells the other of several broadcasts at once.
+//! what the root has sent. So one call check of it is for several broadcasts.
 
 use std::{
     collections::VecDeque,
@@ -41,30 +41,30 @@ const _: () = assert!(HEAD + BATCH * CALL + CARGO <= MOST);
 /// No message has that tag.
 const NO_CARGO: u64 = u64::MAX;
 
-/// Calls of which one call check tells at most.
+/// The most calls in one call check.
 const BATCH: usize = 8;
 /// Calls that may have ended and not been compared.
 const AHEAD: usize = 2 * BATCH;
 
-/// What a leader has told and heard. On other PEs there is nothing.
+/// What a leader has sent and received. On other PEs there is nothing.
 #[derive(Debug)]
 pub(crate) struct CallCheck {
-    state: Mutex<State>,
+    state: Mutex<Calls>,
     pool: Arc<Pool>,
-    /// Whether the next call_check is waited for, since it was last [asked](Self::asks).
+    /// Whether the next call check is waited for, since it was last [asked](Self::asks).
     pub(crate) awaited: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    /// Calls of which the next leader was not told.
+pub(crate) struct Calls {
+    /// Calls that were not sent to the next leader.
     pub(crate) unsent: Vec<Signature>,
-    /// Who the next leader is, and who the one before.
+    /// The next leader, and the one before.
     pub(crate) next: usize,
     pub(crate) before: usize,
-    /// How many calls this leader has had, and of how many the one before has told.
+    /// How many calls this leader has had, and how many of the one before it has received.
     pub(crate) called: u64,
-    pub(crate) told: u64,
+    pub(crate) received: u64,
     /// Those that are to be compared, of this leader and of the one before.
     pub(crate) mine: VecDeque<Signature>,
     pub(crate) theirs: VecDeque<Signature>,
@@ -83,7 +83,7 @@ impl CallCheck {
         Self { state: Mutex::default(), pool: Arc::clone(pool), awaited: AtomicBool::new(false) }
     }
 
-    /// A message that tells the next leader, if it is not to be told later, and that leader.
+    /// The call check for the next leader, if it is not to be sent later, and that leader.
     pub(crate) fn due(&self, ended: bool) -> Option<(usize, Buffer)> {
         let mut state = self.state();
         let later = state.follows && state.unsent.len() < BATCH;
@@ -91,13 +91,13 @@ impl CallCheck {
         is_due.then(|| (state.next, state.call_check(&self.pool, NO_CARGO, 0, |_| {})))
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, Calls> {
         lock(&self.state)
     }
 
-    /// There will be no collective that says call check.
+    /// There will be no collective with a call check.
     pub(crate) fn clear(&self) {
-        *self.state() = State::default();
+        *self.state() = Calls::default();
     }
 
     /// Begins a collective on a leader, between those two.
@@ -113,8 +113,8 @@ impl CallCheck {
         self.state().runs_ahead = true;
     }
 
-    /// Of this collective the first of two leaders need not be told soon: if it waits for another,
-    /// it tells this one of that.
+    /// The first of two leaders need not get the call check of this collective soon: if it waits
+    /// for another, this one gets the call check of that.
     pub(crate) fn follow(&self) {
         self.state().follows = true;
     }
@@ -145,16 +145,16 @@ impl CallCheck {
     pub(crate) fn may_bring(&self, pe: usize) -> bool {
         let mut state = self.state();
         state.speaks = true;
-        state.called > 0 && state.before == pe && (state.told < state.called || state.cargo.is_some())
+        state.called > 0 && state.before == pe && (state.received < state.called || state.cargo.is_some())
     }
 
     /// The collective is about to be asked how far it has come.
     pub(crate) fn asks(&self) {
-        // Relaxed: who asks also looks.
+        // Relaxed: the task that asks also looks.
         self.awaited.store(false, Ordering::Relaxed);
     }
 
-    /// The same of what is there already.
+    /// The next pair of calls to compare, if both are there already.
     pub(crate) fn next_pair(&self) -> Poll<Option<[Signature; 2]>> {
         let mut state = self.state();
         let pair = state.next_pair();
@@ -168,7 +168,7 @@ impl CallCheck {
     }
 }
 
-impl State {
+impl Calls {
     /// This leader was called for something.
     fn call(&mut self, signature: Signature) {
         self.unsent.push(signature);
@@ -176,13 +176,13 @@ impl State {
         self.called += 1;
     }
 
-    /// Whether the leader before has told of fewer calls than this one has had.
-    pub(crate) fn told_less(&self) -> bool {
-        self.told < self.called
+    /// Whether fewer calls of the leader before were received than this one has had.
+    pub(crate) fn received_less(&self) -> bool {
+        self.received < self.called
     }
 
     /// The first call of this leader and of the one before that are to be compared. One that has
-    /// called less may have been told of more.
+    /// called less may have received more.
     fn next_pair(&mut self) -> Option<[Signature; 2]> {
         let (mine, theirs) = (self.mine.front().copied()?, self.theirs.front().copied()?);
         self.mine.pop_front();
@@ -190,8 +190,8 @@ impl State {
         Some([mine, theirs])
     }
 
-    /// What tells the next leader of all calls that it was not told of, and brings it what `fill`
-    /// makes of `len` bytes.
+    /// The call check with all calls that were not sent, which brings what `fill` makes of `len`
+    /// bytes.
     pub(crate) fn call_check(
         &mut self,
         pool: &Arc<Pool>,
@@ -218,7 +218,7 @@ impl State {
             let at = (HEAD + call * CALL) / WORD;
             self.theirs.push_back(Signature::from_words([word(at), word(at + 1)]));
         }
-        self.told += calls as u64;
+        self.received += calls as u64;
         self.cargo = (tag != NO_CARGO).then(|| (tag, came.behind(HEAD + calls * CALL)));
     }
 }
@@ -228,15 +228,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_compared_in_their_order_whoever_has_told_of_more() {
+    fn calls_are_compared_in_their_order_whichever_leader_is_ahead() {
         let calls = ["a", "b", "c", "d"].map(Signature::named);
         let pool = Arc::new(Pool::default());
-        let (mut before, mut after) = (State::default(), State::default());
+        let (mut before, mut after) = (Calls::default(), Calls::default());
         calls.iter().for_each(|&call| before.call(call));
         let call_check = before.call_check(&pool, 7, 100, |cargo| cargo.fill(1));
         assert!(before.unsent.is_empty() && call_check.len() == HEAD + 4 * CALL + 100);
         after.call(calls[0]);
-        assert!(after.told_less() && after.next_pair().is_none());
+        assert!(after.received_less() && after.next_pair().is_none());
         after.take(call_check);
         assert_eq!(after.cargo.as_ref().map(|(tag, bytes)| (*tag, bytes.to_vec())), Some((7, vec![1; 100])));
         let same = |pair: Option<[Signature; 2]>, at: usize| {
@@ -244,22 +244,22 @@ mod tests {
             assert!(mine.agrees(calls[at]) && theirs.agrees(calls[at]), "call {at}");
         };
         same(after.next_pair(), 0);
-        // What is told of and was not called stays.
+        // What was received and not called stays.
         assert!(after.next_pair().is_none() && after.next_pair().is_none());
         for (at, &call) in calls.iter().enumerate().skip(1) {
             after.call(call);
-            assert!(!after.told_less());
+            assert!(!after.received_less());
             same(after.next_pair(), at);
         }
         after.call(calls[0]);
-        assert!(after.next_pair().is_none() && after.told_less());
+        assert!(after.next_pair().is_none() && after.received_less());
     }
 
     #[test]
     fn what_has_come_is_compared_while_a_message_is_waited_for() {
         let [mine, theirs] = ["a", "b"].map(Signature::named);
         let pool = Arc::new(Pool::default());
-        let (call_check, mut before) = (CallCheck::new(&pool), State::default());
+        let (call_check, mut before) = (CallCheck::new(&pool), Calls::default());
         assert_eq!(call_check.next_pair().map(|pair| pair.is_some()), Poll::Ready(false));
         before.call(theirs);
         // A broadcast that ended before it was compared, and a call that waits for what its

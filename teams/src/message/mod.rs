@@ -4,7 +4,7 @@
 
 pub(crate) mod buffer;
 pub(crate) mod call_check;
-mod parties;
+mod nodes;
 
 use std::{
     pin::Pin,
@@ -19,7 +19,7 @@ use oxshmem_base::{Hosts, Result};
 use oxshmem_ops::Members;
 use oxshmem_progress::flight::Flight;
 
-use self::{buffer::Pool, call_check::CallCheck, parties::Parties};
+use self::{buffer::Pool, call_check::CallCheck, nodes::Nodes};
 
 /// A team, as one of its members sees it.
 #[derive(Debug)]
@@ -27,9 +27,9 @@ pub(crate) struct Wide {
     pub(crate) members: Members,
     pub(crate) my_pe: usize,
     pub(crate) place: usize,
-    pub(crate) parties: Parties,
+    pub(crate) nodes: Nodes,
     /// Which of them this PE is in.
-    pub(crate) party: usize,
+    pub(crate) node: usize,
     /// That one.
     pub(crate) here: Members,
     /// How many members the host with the most has.
@@ -47,18 +47,18 @@ pub(crate) struct Wide {
 
 impl Wide {
     pub(crate) fn new(hosts: &Arc<Hosts>, members: Members, my_pe: usize, place: usize) -> Self {
-        let parties = Parties::new(hosts, &members);
+        let nodes = Nodes::new(hosts, &members);
         // This PE is one of the members.
-        let party = parties.on_host(hosts.host_of(members.world_pe(my_pe)));
-        let most = parties.iter().map(|party| party.n()).max().unwrap_or_default();
-        let here = parties.of(party);
+        let node = nodes.on_host(hosts.host_of(members.world_pe(my_pe)));
+        let most = nodes.iter().map(|node| node.n()).max().unwrap_or_default();
+        let here = nodes.of(node);
         let pool = Arc::new(Pool::default());
         Self {
             members,
             my_pe,
             place,
-            parties,
-            party,
+            nodes,
+            node,
             here,
             most,
             collectives: AtomicU64::new(0),
@@ -82,17 +82,17 @@ impl Wide {
 
     /// How many hosts the team is on.
     pub(crate) fn n_hosts(&self) -> usize {
-        self.parties.n()
+        self.nodes.n()
     }
 
     /// The leader of a host, by its number in the team.
-    pub(crate) fn leader(&self, party: usize) -> usize {
-        self.parties.leader(party)
+    pub(crate) fn leader(&self, node: usize) -> usize {
+        self.nodes.leader(node)
     }
 
     /// Whether the members on a host have successive numbers.
-    pub(crate) fn is_block(&self, party: usize) -> bool {
-        let pes = self.parties.of(party);
+    pub(crate) fn is_block(&self, node: usize) -> bool {
+        let pes = self.nodes.of(node);
         pes.world_pe(pes.n() - 1) + 1 - pes.world_pe(0) == pes.n()
     }
 }

@@ -29,9 +29,9 @@ use super::{Core, running::Then, state::Watcher};
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 #[must_use = "the result is there once this is awaited"]
-pub struct Collective<'a>(State<'a>);
+pub struct Collective<'a>(Inner<'a>);
 
-enum State<'a> {
+enum Inner<'a> {
     /// The ticket of a collective in the queue; 0 is one that has ended well.
     Called(&'a Core, u64, PhantomData<&'a mut ()>),
     /// Behind a pointer, so that the others stay in two registers.
@@ -47,25 +47,25 @@ enum Other<'a> {
 impl<'a> Collective<'a> {
     #[inline(always)]
     pub(super) fn new(core: &'a Core, ticket: u64) -> Self {
-        Self(State::Called(core, ticket, PhantomData))
+        Self(Inner::Called(core, ticket, PhantomData))
     }
 
     #[cold]
     pub(crate) fn failed(error: Error) -> Self {
-        Self(State::Other(Box::new(Other::Failed(Some(error)))))
+        Self(Inner::Other(Box::new(Other::Failed(Some(error)))))
     }
 
     /// All that have these tickets, the last of which is that of the last.
     #[cold]
     pub(crate) fn staged(core: &'a Core, tickets: Vec<u64>) -> Self {
-        Self(State::Other(Box::new(Other::Row(core, tickets))))
+        Self(Inner::Other(Box::new(Other::Row(core, tickets))))
     }
 
     /// Its ticket, if it was called well.
     pub(crate) fn ticket(self) -> Result<u64> {
         match self.0 {
-            State::Called(_, ticket, _) => Ok(ticket),
-            State::Other(other) => match *other {
+            Inner::Called(_, ticket, _) => Ok(ticket),
+            Inner::Other(other) => match *other {
                 Other::Failed(error) => error.map_or(Ok(0), Err),
                 Other::Row(_, tickets) => Ok(tickets.last().copied().unwrap_or(0)),
             },
@@ -77,12 +77,12 @@ impl Collective<'_> {
     /// Its ticket, if it was called well, on that team.
     pub(super) fn ticket_in(self, team: &Core) -> Result<u64> {
         match &self.0 {
-            State::Called(core, ..) if !std::ptr::eq(*core, team) => Err(another_team()),
-            State::Other(other) => match &**other {
+            Inner::Called(core, ..) if !std::ptr::eq(*core, team) => Err(another_team()),
+            Inner::Other(other) => match &**other {
                 Other::Row(core, _) if !std::ptr::eq(*core, team) => Err(another_team()),
                 _ => self.ticket(),
             },
-            State::Called(..) => self.ticket(),
+            Inner::Called(..) => self.ticket(),
         }
     }
 }
@@ -100,9 +100,9 @@ impl Future for Collective<'_> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
         let (core, ticket) = match &mut self.0 {
-            State::Called(_, 0, _) => return Poll::Ready(Ok(())),
-            State::Called(core, ticket, _) => (*core, *ticket),
-            State::Other(other) => return other.poll(cx),
+            Inner::Called(_, 0, _) => return Poll::Ready(Ok(())),
+            Inner::Called(core, ticket, _) => (*core, *ticket),
+            Inner::Other(other) => return other.poll(cx),
         };
         let mut has_come = false;
         if let Some((awaited, then)) = core.last_wait.get(ticket) {
@@ -173,9 +173,9 @@ impl Other<'_> {
 impl fmt::Debug for Collective<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            State::Called(_, 0, _) => f.write_str("Collective(ended)"),
-            State::Called(_, ticket, _) => write!(f, "Collective({ticket})"),
-            State::Other(other) => match &**other {
+            Inner::Called(_, 0, _) => f.write_str("Collective(ended)"),
+            Inner::Called(_, ticket, _) => write!(f, "Collective({ticket})"),
+            Inner::Other(other) => match &**other {
                 Other::Failed(error) => write!(f, "Collective({error:?})"),
                 Other::Row(_, tickets) => write!(f, "Collective({tickets:?})"),
             },
@@ -189,7 +189,7 @@ impl fmt::Debug for Collective<'_> {
 pub(crate) struct Idle<'a> {
     pub(super) core: &'a Core,
     pub(super) ticket: u64,
-    /// Its own among those who watch the queue.
+    /// Its own among the watchers of the queue.
     pub(super) key: u64,
 }
 
@@ -257,8 +257,8 @@ impl<T> Future for Outcome<T> {
     type Output = Result<T>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        // It goes on by itself; looking once more saves a turn through the executor. Whoever has
-        // the queue locked is at it already.
+        // It goes on by itself; looking once more saves a turn through the executor. A thread that
+        // has the queue locked is at it already.
         let core = self.core.upgrade();
         if let Some(core) = &core
             && let Some(mut queue) = core.queue.try_lock()

@@ -14,9 +14,9 @@
 //!
 //! | module | what it offers |
 //! |---|---|
-//! | `state` | what the queue holds, and who waits for it |
+//! | `state` | what the queue holds, and what waits for it |
 //! | `running` | a collective in the queue |
-//! | `tasks` | those that are futures, and who polls them |
+//! | `tasks` | those that are futures, and what polls them |
 //! | `future` | the futures that callers hold |
 //! | `last_wait` | what they look at without the queue |
 //! | `on_stream` | collectives in the order of CUDA streams |
@@ -74,7 +74,7 @@ use crate::{
     },
     group::Group,
     hosts::sync::sync_in,
-    memory::{image::Image, span::Span},
+    memory::{span::Span, staging::Staging},
     signature::Signature,
 };
 
@@ -120,7 +120,7 @@ pub(crate) struct Core {
     /// The name of a predefined team.
     pub(crate) predefined: Option<&'static str>,
     pub(crate) config: TeamConfig,
-    pub(crate) image: Image,
+    pub(crate) staging: Staging,
     pub(crate) contexts: Mutex<ContextHandles>,
     destroyed: AtomicBool,
     this: Weak<Self>,
@@ -153,7 +153,7 @@ impl Core {
             place,
             predefined,
             config,
-            image: Image::default(),
+            staging: Staging::default(),
             contexts: Mutex::default(),
             destroyed: AtomicBool::new(false),
             this: this.clone(),
@@ -197,7 +197,7 @@ impl Core {
         self.sync_as(Call::Sync)
     }
 
-    /// The same, which is recorded as `call`.
+    /// A sync that is recorded as `call`.
     #[inline]
     pub(crate) fn sync_as(&self, call: Call) -> Collective<'_> {
         tracing::trace!(target: "oxshmem", call = "sync");
@@ -291,7 +291,7 @@ impl Core {
             // before it is in the queue.
             let begun = broadcast.begin(&self.group);
             if begun.is_ok() && broadcast.is_over() && queue.watchers.is_empty() {
-                queue.ledger.remember(queue.ended + 1, signature);
+                queue.call_log.remember(queue.ended + 1, signature);
                 return queue.pass();
             }
             let begun = begun.map(|()| broadcast_begun(&broadcast, &self.group));
@@ -457,8 +457,8 @@ impl Core {
                 Some(Running::Exchange(exchange, _)) => exchange.poll(&self.group, buffers, waker),
                 Some(Running::Broadcast(broadcast, _)) => broadcast.poll(&self.group, waker),
                 Some(Running::Direct(direct, _)) => direct.poll(&self.group, buffers, waker),
-                // What it does may come back to this very team, which must not be locked then. Who
-                // is at it goes on by itself.
+                // What it does may come back to this very team, which must not be locked then. A
+                // thread that is at it goes on by itself.
                 Some(Running::Task(task, ..)) => {
                     queue.due |= task.is_some();
                     return;
@@ -485,7 +485,7 @@ impl Core {
         }
     }
 
-    /// The collective at the front waits for others: says so, if it has not. True if it is to be
+    /// The collective at the front waits for others: notes it, if it has not. True if it is to be
     /// looked at again, as a neighbour waits in another.
     fn note(&self, queue: &mut Queue) -> bool {
         if queue.noted.is_none()
@@ -494,12 +494,12 @@ impl Core {
             let activity = front.activity(&self.group, queue.ended + 1);
             queue.noted =
                 Some(activity.map_or(Place::NONE, |activity| self.group.pe().board().put(&activity)));
-            return queue.ledger.compare(&self.group, queue.ended + 1, front.signature());
+            return queue.call_log.compare(&self.group, queue.ended + 1, front.signature());
         }
         false
     }
 
-    /// Locks the queue for `work`, and wakes whom it set free afterwards.
+    /// Locks the queue for `work`, and wakes afterwards what it set free.
     #[inline(always)]
     fn with_queue<R>(&self, work: impl FnOnce(&mut Queue) -> R) -> R {
         let mut queue = lock(&self.queue);

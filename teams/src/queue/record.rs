@@ -64,7 +64,7 @@ impl Core {
         recorder.collective_begun(&named, begin)
     }
 
-    /// The same of one whose end lands somewhere else: to be dropped then.
+    /// Records one whose end lands somewhere else: the result is to be dropped then.
     pub(super) fn record_until(&self, begin: u64, number: u64, activity: Activity) -> Option<Pending> {
         let slot = self.begin_record(begin, number, activity);
         self.group.pe().recorder().map(|recorder| Pending::new(recorder, slot))

@@ -1,4 +1,5 @@
-//! Calls that a PE refuses for its own arguments: the others are told, as they would wait for it.
+//! Calls that a PE refuses for its own arguments: the others get a message, as they would wait for
+//! it.
 //!
 //! What does not fit is found out before anything is sent, and the caller has the error at once. In
 //! its place in the order of the team's collectives the PE meets the others, with a signature that
@@ -17,31 +18,32 @@ use crate::{
 };
 
 impl Core {
-    /// A collective that this PE refuses with `error`. The others are told if they may wait for it.
+    /// A collective that this PE refuses with `error`. The others get a message if they may wait
+    /// for it.
     #[cold]
     #[inline(never)]
     pub(crate) fn refuse(&self, call: &'static str, error: Error) -> Collective<'_> {
-        self.tell_refusal(call, &error);
+        self.send_refusal(call, &error);
         Collective::failed(error)
     }
 
-    /// The same of a collective with a result.
+    /// [`refuse`](Self::refuse) for a collective with a result.
     #[cold]
     #[inline(never)]
     pub(crate) fn refuse_run<T>(&self, call: &'static str, error: Error) -> Outcome<T> {
         match self.check_turn(call) {
-            Ok(()) => self.tell_refusal(call, &error),
+            Ok(()) => self.send_refusal(call, &error),
             Err(ended) => return self.failed_run(ended),
         }
         self.failed_run(error)
     }
 
-    fn tell_refusal(&self, call: &'static str, error: &Error) {
+    fn send_refusal(&self, call: &'static str, error: &Error) {
         if !is_about_arguments(error) || self.group.n_pes() == 1 {
             return;
         }
         let (group, signature) = (Arc::clone(&self.group), Signature::refused(call));
-        let told = self.task(Shown::Signed, signature, async move {
+        let refusal = self.task(Shown::Signed, signature, async move {
             group.check()?;
             match group.wide() {
                 None => meet(&group, signature).await,
@@ -49,7 +51,7 @@ impl Core {
             }
         });
         // It goes on by itself.
-        drop(told);
+        drop(refusal);
     }
 }
 

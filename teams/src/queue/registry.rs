@@ -12,10 +12,10 @@ pub(crate) type Places = [u64; TEAMS / 64];
 
 /// All teams of one PE.
 #[derive(Debug, Default)]
-pub(crate) struct Registry(Mutex<State>);
+pub(crate) struct Registry(Mutex<Table>);
 
 #[derive(Debug, Default)]
-struct State {
+struct Table {
     taken: Places,
     /// Places that had a team before, whose numbers are still in it.
     used: Places,
@@ -35,7 +35,7 @@ impl Registry {
         self.state().take(place)
     }
 
-    /// The same, if the place is still free; otherwise nothing.
+    /// [Takes](Self::take) the place if it is still free.
     pub(crate) fn try_take(&self, place: usize) -> Option<bool> {
         let mut state = self.state();
         let is_free = state.taken[place / 64] >> (place % 64) & 1 == 0;
@@ -72,12 +72,12 @@ impl Registry {
         self.state().teams.iter().filter_map(Weak::upgrade).collect()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Table> {
         lock(&self.0)
     }
 }
 
-impl State {
+impl Table {
     fn take(&mut self, place: usize) -> bool {
         let (word, bit) = (place / 64, 1 << (place % 64));
         self.taken[word] |= bit;

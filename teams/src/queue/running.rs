@@ -31,7 +31,7 @@ pub(super) enum Running {
     Task(Option<Task>, Shown, Signature),
 }
 
-/// What is told of a task to those who ask what this PE is in.
+/// What a task is shown as where a PE's activity is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shown {
     /// What its signature says.
@@ -49,12 +49,10 @@ pub(super) type Task = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 pub(super) struct Use {
     /// The blocks of the heap that it is in, by their numbers plus 1.
     pub(super) blocks: [u64; 2],
-    /// Set where the caller does not lend it for long enough.
-    pub(super) owned: Option<Box<Memory>>,
+    /// The memory of the destination and of the source, where the caller does not lend it for long
+    /// enough.
+    pub(super) owned: Option<Box<[Arc<Allocation>; 2]>>,
 }
-
-/// The destination and the source of a collective.
-type Memory = [Arc<Allocation>; 2];
 
 impl Use {
     #[inline(always)]
@@ -77,7 +75,7 @@ pub(super) enum Begun {
 pub(super) enum Then {
     Over,
     Take,
-    /// Likewise; there may be many of them behind each other.
+    /// `Take` where many of them may follow each other.
     TakeOneOfMany,
 }
 
@@ -132,7 +130,7 @@ impl Running {
         })
     }
 
-    /// What to tell those who ask what this PE is in.
+    /// What is shown of it where this PE's activity is asked for.
     pub(super) fn activity(&self, group: &Group, number: u64) -> Option<Activity> {
         let activity = match self {
             Self::Sync(_) => Activity::new(Call::Sync),
@@ -149,8 +147,8 @@ impl Running {
         Some(named)
     }
 
-    /// Whether the program does not wait for it, and others may never come to it: how a team is
-    /// left by who drops it, or that a call is refused here.
+    /// Whether the program does not wait for it, and others may never come to it: the end of a team
+    /// whose last handle was dropped, or a call that is refused here.
     pub(super) fn is_background(&self) -> bool {
         match self {
             Self::Task(_, Shown::Nothing, _) => true,

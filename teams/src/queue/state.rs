@@ -1,4 +1,4 @@
-//! What a team's queue holds: the collectives under way, and who waits for them.
+//! What a team's queue holds: the collectives under way, and what waits for them.
 
 use std::{
     collections::VecDeque,
@@ -17,7 +17,7 @@ use crate::{
         exchange::{Buffers, Exchange},
         work::Called,
     },
-    check::ledger::Ledger,
+    check::call_log::CallLog,
     group::Group,
 };
 
@@ -57,10 +57,8 @@ pub(super) struct Queue {
     /// The one whose turn it is. Apart from the others, so that it is made in place.
     pub(super) front: Option<Running>,
     pub(super) behind: VecDeque<Running>,
-    /// Who to wake when something has ended: the future of that number's collective, or the task
-    /// that
-
-    /// waits until the team is [idle](IDLE).
+    /// What to wake when something has ended: the future of that number's collective, or the task
+    /// that waits until the team is [idle](IDLE).
     pub(super) watchers: Vec<(u64, StoredWaker)>,
     /// How many have waited for that.
     pub(super) idlers: u64,
@@ -73,7 +71,7 @@ pub(super) struct Queue {
     /// Where it says what the one at the front waits for.
     pub(super) noted: Option<Place>,
     /// What was called, for the neighbours.
-    pub(super) ledger: Ledger,
+    pub(super) call_log: CallLog,
     /// Errors of collectives that have ended, for their futures.
     pub(super) failures: Vec<(u64, Error)>,
     /// PEs called different things from this one on: the two calls.
@@ -103,7 +101,7 @@ impl Queue {
     }
 
     /// A collective has ended well that was never in the queue, in which there is nothing. Returns
-    /// its ticket, or 0 if nothing is to be told of it.
+    /// its ticket, or 0 if its future need not ask.
     #[inline(always)]
     pub(super) fn pass(&mut self) -> u64 {
         self.ended += 1;
@@ -153,7 +151,7 @@ impl Queue {
         if let Some(front) = &self.front
             && front.signature().is_broadcast()
         {
-            self.ledger.remember(self.ended + 1, front.signature());
+            self.call_log.remember(self.ended + 1, front.signature());
         }
         if matches!(self.front, Some(Running::Direct(..))) {
             if let Some(Running::Direct(over, _)) = self.front.take() {
@@ -181,8 +179,8 @@ impl Queue {
         self.watchers.drain(..).for_each(|(_, waker)| waker.wake());
     }
 
-    /// Whether so many have ended. If not, the watcher is woken when one has; it replaces an older
-    /// one with that key.
+    /// Whether the collective with that ticket has ended. If not, the watcher is woken when one
+    /// has; it replaces an older one with that key.
     pub(super) fn look(&mut self, ticket: u64, key: u64, watcher: &mut Watcher<'_>) -> Poll<()> {
         if self.ended >= ticket {
             return Poll::Ready(());
@@ -197,8 +195,8 @@ impl Queue {
         Poll::Pending
     }
 
-    /// The same for the future of the collective with that ticket, which is its own: with its
-    /// outcome.
+    /// Looks for the future of the collective with that ticket, which is its own key, and returns
+    /// its outcome.
     pub(super) fn poll(&mut self, ticket: u64, watcher: &mut Watcher<'_>) -> Poll<Result<()>> {
         self.look(ticket, ticket, watcher).map(|()| self.outcome(ticket))
     }

@@ -53,17 +53,17 @@ impl Core {
     /// Any other collective. It owns what it works on.
     pub(crate) fn task(
         &self,
-        told: Shown,
+        shown: Shown,
         signature: Signature,
         task: impl Future<Output = Result<()>> + Send + 'static,
     ) -> Collective<'_> {
         if self.group.wide().is_none() {
-            return self.push_task(told, signature, Box::pin(task));
+            return self.push_task(shown, signature, Box::pin(task));
         }
         // In memory of its own at once, as moving it takes longer than that.
         let (group, task) = (Arc::clone(&self.group), Box::pin(task));
         let task = async move { hosts::guarded(&group, signature, task).await };
-        self.push_task(told, signature, Box::pin(task))
+        self.push_task(shown, signature, Box::pin(task))
     }
 
     /// Leaves something to a task, when its turn comes, that concerns no other PE. Returns its
@@ -77,10 +77,10 @@ impl Core {
         self.enqueue(Shown::As(activity), signature, Box::pin(task)).1
     }
 
-    pub(super) fn push_task(&self, told: Shown, signature: Signature, task: Task) -> Collective<'_> {
+    pub(super) fn push_task(&self, shown: Shown, signature: Signature, task: Task) -> Collective<'_> {
         let called = self.called();
-        let (number, ticket) = self.enqueue(told, signature, task);
-        match told {
+        let (number, ticket) = self.enqueue(shown, signature, task);
+        match shown {
             Shown::As(activity) => self.record(called, number, ticket, || activity),
             Shown::Signed if !signature.is_refused() => {
                 self.record(called, number, ticket, || signature.activity());
@@ -93,15 +93,15 @@ impl Core {
     /// Appends a task and returns its number and its ticket. The same code for all of them: with
     /// the queue's, which is part of it, each would be a hundred kilobytes in a debug build.
     #[inline(never)]
-    pub(super) fn enqueue(&self, told: Shown, signature: Signature, task: Task) -> (u64, u64) {
+    pub(super) fn enqueue(&self, shown: Shown, signature: Signature, task: Task) -> (u64, u64) {
         self.with_queue(|queue| {
             self.retire(queue);
             let number = queue.next();
-            (number, self.push(queue, Running::Task(Some(task), told, signature)))
+            (number, self.push(queue, Running::Task(Some(task), shown, signature)))
         })
     }
 
-    /// Any other collective with a result, which `call` names to those who trace.
+    /// Any other collective with a result, which traces name `call`.
     pub(crate) fn run<T, F>(
         &self,
         call: &'static str,
@@ -185,7 +185,7 @@ impl Core {
                     // It may drop the last handle of a team.
                     let dropped = catch_unwind(AssertUnwindSafe(|| drop(task)));
                     let ended = over.ok().filter(|_| dropped.is_ok());
-                    // A task that waits for it has been told of a panic by its end.
+                    // A task that waits for it learns of a panic by its end.
                     (ended.unwrap_or(Poll::Ready(Err(Error::Panicked { call: "a collective" }))), None)
                 }
             };

@@ -51,7 +51,7 @@ impl Kernel {
         Self::at(Level::detect(), element, op)
     }
 
-    /// The same at a level that this processor has.
+    /// This kernel at a level that this processor has.
     pub(super) fn at(level: Level, element: ElementType, op: ReduceOp) -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
         let fused = fused::at(level, element, op);
@@ -207,7 +207,7 @@ impl Kernel {
         }
     }
 
-    /// The same if it is worth it for so many bytes that were just written.
+    /// [`fused`](Self::fused) if it is worth it for `bytes` that were just written.
     #[inline]
     pub(crate) const fn fused_from(&self, bytes: usize) -> Option<Combine> {
         match self.fused {

@@ -369,7 +369,7 @@ fn zero_is_zero_in_every_type() {
     assert_eq!(LongDouble::from(0.0), LongDouble::default());
 }
 
-/// The same operations in C, on pairs of elements from the standard input.
+/// The operations in C, on pairs of elements from the standard input.
 const PROGRAM: &str = r#"
 #include <complex.h>
 #include <stdio.h>

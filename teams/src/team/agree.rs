@@ -1,5 +1,5 @@
-//! Agreement: all PEs propose, and all learn whether they proposed the same and what all said yes
-//! to.
+//! Agreement: all PEs propose, and all learn whether they proposed the same and what all voted yes
+//! for.
 //!
 //! Proposals go up the tree, each PE merging those of its children with its own; the verdict comes
 //! down. Where there are several hosts each has such a tree, and what has come to the tops is
@@ -24,12 +24,12 @@ use crate::{
 };
 
 /// Words of a call that PEs compare: which, and its arguments.
-pub type Call = [u64; 4];
-/// What each PE says to the call.
+pub type Arguments = [u64; 4];
+/// A PE's votes on the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Votes {
-    /// Questions, a bit each, that it says yes or no to.
+    /// Questions, a bit each: 1 is yes.
     pub yes: u64,
     /// Numbers that it offers.
     pub window: Window,
@@ -42,14 +42,14 @@ impl Votes {
     }
 }
 
-/// What a subtree has to say.
+/// What a subtree proposes.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct Proposal {
-    call: Call,
+    call: Arguments,
     pe: u64,
     /// A call that differs, and its PE plus 1; 0 if none does.
-    other_call: Call,
+    other_call: Arguments,
     other_pe: u64,
     votes: Votes,
     most: u64,
@@ -75,8 +75,8 @@ struct Proposal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Two PEs that called differently, with their calls.
-    pub differing: Option<[(usize, Call); 2]>,
-    /// What every PE said yes to, and the numbers that all of them offered.
+    pub differing: Option<[(usize, Arguments); 2]>,
+    /// What every PE voted yes for, and the numbers that all of them offered.
     pub votes: Votes,
     /// The greatest number that a PE gave, where they did.
     pub(crate) most: u64,
@@ -92,7 +92,7 @@ const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::memory::scratch::GENE
 /// Proposes `call` and `votes`, inside of a [`Team::run`](crate::Team::run). Collective.
 ///
 /// # Errors
-/// Those of [`Team::sync`](crate::Team::sync).
+/// The errors of [`Team::sync`](crate::Team::sync).
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -122,18 +122,24 @@ const _: () = assert!(START + (RADIX + 1) * SLOT <= crate::memory::scratch::GENE
 /// # })?;
 /// # Ok::<(), oxshmem_base::Error>(())
 /// ```
-pub async fn agree(group: &Group, call: Call, votes: Votes) -> Result<Verdict> {
+pub async fn agree(group: &Group, call: Arguments, votes: Votes) -> Result<Verdict> {
     agree_with(group, call, votes, 0).await
 }
 
-/// The same with a number of which all PEs learn the greatest.
-pub(crate) async fn agree_with(group: &Group, call: Call, votes: Votes, most: u64) -> Result<Verdict> {
+/// [`agree`] with a number of which all PEs learn the greatest.
+pub(crate) async fn agree_with(group: &Group, call: Arguments, votes: Votes, most: u64) -> Result<Verdict> {
     let number = group.state.agreements.next();
     let tree = Tree::new(group.me(), group.n(), 0);
     let wire = group.wide().map(|wide| wide.wire(group));
 
-    let mut proposal =
-        Proposal { call, pe: group.my_pe() as u64, other_call: Call::default(), other_pe: 0, votes, most };
+    let mut proposal = Proposal {
+        call,
+        pe: group.my_pe() as u64,
+        other_call: Arguments::default(),
+        other_pe: 0,
+        votes,
+        most,
+    };
     for child in 0..tree.children().count() {
         wait(group, Flag::Proposal(child), number).await?;
         proposal.merge(&read(group, slot(group, child)));
@@ -162,7 +168,7 @@ pub(crate) async fn agree_with(group: &Group, call: Call, votes: Votes, most: u6
 }
 
 /// In the place of the call where PEs [meet](meet_in): no other call has that number.
-pub const MEETING: u64 = u64::MAX;
+pub const MEET: u64 = u64::MAX;
 
 /// Waits inside of a [`Team::run`](crate::Team::run) for every PE to come to the same `call`, the
 /// team's last. Collective.
@@ -187,10 +193,10 @@ pub const MEETING: u64 = u64::MAX;
 /// ```
 pub async fn meet_in(group: &Group, call: &'static str) -> Result<()> {
     let [what, len] = Signature::named(call).words();
-    let verdict = agree(group, [MEETING, what, len, 0], Votes::answer(0)).await?;
+    let verdict = agree(group, [MEET, what, len, 0], Votes::answer(0)).await?;
     let Some([(pe_a, a), (pe_b, b)]) = verdict.differing else { return Ok(()) };
-    let describe = |[kind, what, len, _]: Call| match kind {
-        MEETING => Signature::from_words([what, len]).to_string(),
+    let describe = |[kind, what, len, _]: Arguments| match kind {
+        MEET => Signature::from_words([what, len]).to_string(),
         _ => "another call".to_owned(),
     };
     Err(Error::CollectiveMismatch { pe_a, call_a: describe(a), pe_b, call_b: describe(b) })

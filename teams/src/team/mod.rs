@@ -278,7 +278,7 @@ impl Team {
         self.core.sync()
     }
 
-    /// The same as a part of a barrier, as which it is recorded.
+    /// A [`sync`](Self::sync) that is part of a barrier, as which it is recorded.
     #[doc(hidden)]
     #[inline]
     pub fn barrier(&self) -> Collective<'_> {
@@ -293,9 +293,9 @@ impl Team {
     /// The future is ready when it has ended, and may be dropped. Collective.
     ///
     /// # Errors
-    /// Those of the collective; [`Error::Unsupported`] where there is no CUDA, for a stream that is
-    /// not of the primary context of the PE's device, for one that is captured into a graph, and if
-    /// the collective is another team's.
+    /// The collective's; [`Error::Unsupported`] where there is no CUDA, for a stream that is not of
+    /// the primary context of the PE's device, for one that is captured into a graph, and if the
+    /// collective is another team's.
     pub fn on_stream<'s, 't>(
         &'t self,
         stream: impl Into<StreamRef<'s>>,
@@ -304,7 +304,8 @@ impl Team {
         self.core.on_stream(stream.into(), None, || collective(self), None)
     }
 
-    /// The same, after `before`, for callers that want to know of the outcome without a future.
+    /// [`on_stream`](Self::on_stream) after `before`, for callers that want the outcome without a
+    /// future.
     #[doc(hidden)]
     pub fn on_stream_then<'t>(
         &'t self,
@@ -316,8 +317,8 @@ impl Team {
         self.core.on_stream(stream, before, || collective(self), ended)
     }
 
-    /// Runs `collective`, which `call` names to those who trace, when its turn comes. It sees the
-    /// team's group, and may [`sync`](crate::sync::sync_in) in it.
+    /// Runs `collective`, which traces name `call`, when its turn comes. It sees the team's group,
+    /// and may [`sync`](crate::sync::sync_in) in it.
     ///
     /// It may call whatever it likes, of this team too, whose turn comes when it has ended, and
     /// drop the team's last handle. What it has called of this team it cannot await: that is an
@@ -325,7 +326,7 @@ impl Team {
     /// to itself.
     ///
     /// # Errors
-    /// Those of [`sync`](Self::sync), and its own; [`Error::Panicked`] if it panics.
+    /// The errors of [`sync`](Self::sync), and its own; [`Error::Panicked`] if it panics.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -378,7 +379,7 @@ impl Team {
         let others = self.others();
         async move {
             for team in others {
-                // How they ended is told to those who called.
+                // Their futures have the outcomes.
                 team.idle().await;
             }
         }
@@ -429,11 +430,11 @@ impl Team {
 impl Core {
     /// Completes the team's contexts, then its last collective: afterwards its scratch memory may
     /// be another's. It goes on if it is not awaited.
-    fn leave(&self, told: Shown) -> Collective<'_> {
+    fn leave(&self, shown: Shown) -> Collective<'_> {
         let (group, registry, place) = (Arc::clone(&self.group), Arc::clone(&self.registry), self.place);
         let contexts = lock(&self.contexts).take();
         let under_way: Vec<_> = contexts.iter().filter_map(|context| context.end(group.pe())).collect();
-        self.task(told, Signature::named("destroy"), async move {
+        self.task(shown, Signature::named("destroy"), async move {
             let mut completed = Ok(());
             for quiet in under_way {
                 completed = completed.and(quiet.await);

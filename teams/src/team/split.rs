@@ -18,7 +18,7 @@ use crate::{
     queue::{Core, Outcome, registry::Registry},
     team::{
         Team, TeamConfig,
-        agree::{Call as Arguments, Votes, agree, agree_with},
+        agree::{Arguments, Votes, agree, agree_with},
     },
 };
 
@@ -56,7 +56,7 @@ impl Team {
     /// [`split_strided`](Self::split_strided), with what the team is for.
     ///
     /// # Errors
-    /// Those of `split_strided`.
+    /// The errors of `split_strided`.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -117,7 +117,7 @@ impl Team {
     /// [`split_2d`](Self::split_2d), with what the teams are for.
     ///
     /// # Errors
-    /// Those of `split_2d`.
+    /// The errors of `split_2d`.
     ///
     /// ```
     /// # use oxshmem::prelude::*;

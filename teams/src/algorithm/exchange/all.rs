@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::{Buffers, Deal, Exchange, Single, Small, combine_bytes};
 use crate::{
     algorithm::{
-        room::{Said, check_room},
+        room::{Lengths, check_room},
         work::Called,
     },
     group::Group,
@@ -148,20 +148,20 @@ impl Exchange {
         }
     }
 
-    /// What `pe` says of its `collect`, once all have come.
+    /// The lengths of `pe` in a `collect`, once all have come.
     #[inline(always)]
-    fn said(&self, group: &Group, pe: usize, size: usize) -> Said {
+    fn lengths(&self, group: &Group, pe: usize, size: usize) -> Lengths {
         if pe == group.me() {
             return [self.bytes(), self.dest.len()].map(|bytes| bytes as u64);
         }
-        let said = self.signature_in(group, pe).0;
-        [(said.len() * size) as u64, said.room().saturating_mul(size) as u64]
+        let call = self.signature_in(group, pe).0;
+        [(call.len() * size) as u64, call.room().saturating_mul(size) as u64]
     }
 
     /// How many bytes `pe` gives to a `collect`, once all have come.
     #[inline(always)]
     fn length_of(&self, group: &Group, pe: usize, size: usize) -> usize {
-        self.said(group, pe, size)[0] as usize
+        self.lengths(group, pe, size)[0] as usize
     }
 
     /// What is left to do after a `collect` in which some block was too long for the slots, so that
@@ -172,9 +172,10 @@ impl Exchange {
         if group.n() == 1 || !self.is_too_long(group, size) {
             return Ok(None);
         }
-        let said: SmallVec<[Said; 16]> = (0..group.n()).map(|pe| self.said(group, pe, size)).collect();
-        check_room(group, self.signature, self.dest, size, &said)?;
-        Ok(Some(Called::collect(group, self.signature, self.source, self.dest, &said)))
+        let lengths: SmallVec<[Lengths; 16]> =
+            (0..group.n()).map(|pe| self.lengths(group, pe, size)).collect();
+        check_room(group, self.signature, self.dest, size, &lengths)?;
+        Ok(Some(Called::collect(group, self.signature, self.source, self.dest, &lengths)))
     }
 
     /// The most bytes of a `collect` that come with their number.
@@ -194,12 +195,12 @@ impl Exchange {
         }
         let (mut total, mut least) = (0, usize::MAX);
         for pe in 0..group.n() {
-            let [len, room] = self.said(group, pe, size).map(|bytes| bytes as usize);
+            let [len, room] = self.lengths(group, pe, size).map(|bytes| bytes as usize);
             (total, least) = (total + len, least.min(room));
         }
         if least < total {
-            let said: Vec<Said> = (0..group.n()).map(|pe| self.said(group, pe, size)).collect();
-            check_room(group, self.signature, self.dest, size, &said)?;
+            let lengths: Vec<Lengths> = (0..group.n()).map(|pe| self.lengths(group, pe, size)).collect();
+            check_room(group, self.signature, self.dest, size, &lengths)?;
         }
         let mut start = 0;
         for pe in 0..group.n() {

@@ -66,12 +66,12 @@ pub(crate) struct Exchange {
     source: Span,
     dest: Span,
     number: u64,
-    step: Step,
+    step: ExchangeStep,
     wait: NumberWait,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum ExchangeStep {
     /// It has not begun.
     Called,
     /// Flat: waiting for the PE that comes so many places behind this one.
@@ -120,7 +120,7 @@ impl Exchange {
             source,
             dest,
             number: 0,
-            step: Step::Called,
+            step: ExchangeStep::Called,
             wait: NumberWait::default(),
         }
     }
@@ -142,7 +142,7 @@ impl Exchange {
         match self.step {
             // It may go on with what is too long for an exchange.
             _ if self.is_collect() => None,
-            Step::From(_) => Some(self::quick::messages(group, self.number)),
+            ExchangeStep::From(_) => Some(self::quick::messages(group, self.number)),
             _ => None,
         }
     }
@@ -166,7 +166,7 @@ impl Exchange {
         self.step = match self.mode {
             _ if group.n() == 1 => {
                 self.take_all(group, buffers)?;
-                Step::Done
+                ExchangeStep::Done
             }
             Mode::Flat => {
                 self.send_to_all(group, buffers)?;
@@ -176,7 +176,7 @@ impl Exchange {
                     // The other one was first.
                     self.take_last(group, buffers, 1)?
                 } else {
-                    Step::From(1)
+                    ExchangeStep::From(1)
                 }
             }
             Mode::Tree => self.begin_tree(group, buffers)?,
@@ -193,26 +193,26 @@ impl Exchange {
     ) -> Poll<Result<()>> {
         loop {
             let place = match self.step {
-                Step::Done => return Poll::Ready(Ok(())),
-                Step::Called => {
+                ExchangeStep::Done => return Poll::Ready(Ok(())),
+                ExchangeStep::Called => {
                     self.begin(group, buffers)?;
                     continue;
                 }
-                Step::From(distance) => scratch::slot(self.number, self.behind(group, distance)),
-                Step::Child(place) => scratch::slot(self.number, place),
-                Step::Parent => scratch::slot(self.number, RADIX),
+                ExchangeStep::From(distance) => scratch::slot(self.number, self.behind(group, distance)),
+                ExchangeStep::Child(place) => scratch::slot(self.number, place),
+                ExchangeStep::Parent => scratch::slot(self.number, RADIX),
             };
             match self.wait.poll(group, place, self.number, waker) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(came) => came?,
             }
             self.step = match self.step {
-                Step::From(distance) if distance + 1 == group.n() => {
+                ExchangeStep::From(distance) if distance + 1 == group.n() => {
                     self.take_last(group, buffers, distance)?
                 }
-                Step::From(distance) => {
+                ExchangeStep::From(distance) => {
                     self.check(group, self.behind(group, distance))?;
-                    Step::From(distance + 1)
+                    ExchangeStep::From(distance + 1)
                 }
                 _ => self.next_in_tree(group, buffers)?,
             };
@@ -221,16 +221,16 @@ impl Exchange {
 
     /// Flat: the last message has come, from the PE that comes so many places behind this one.
     #[inline(always)]
-    fn take_last(&self, group: &Group, buffers: &mut Buffers, distance: usize) -> Result<Step> {
+    fn take_last(&self, group: &Group, buffers: &mut Buffers, distance: usize) -> Result<ExchangeStep> {
         self.check(group, self.behind(group, distance))?;
         self.take_all(group, buffers)?;
-        Ok(Step::Done)
+        Ok(ExchangeStep::Done)
     }
 
     /// Whether nothing is left to do.
     #[inline(always)]
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.step, Step::Done)
+        matches!(self.step, ExchangeStep::Done)
     }
 
     /// Bytes that each PE gives. Those of a `collect` may differ.

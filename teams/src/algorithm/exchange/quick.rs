@@ -7,7 +7,7 @@
 
 use oxshmem_base::Result;
 
-use super::{Deal, Exchange, Single, Small, Step, combine_bytes};
+use super::{Deal, Exchange, ExchangeStep, Single, Small, combine_bytes};
 use crate::{
     check::NumberWait,
     group::{Awaited, Group},
@@ -204,7 +204,7 @@ impl Exchange {
     pub(crate) fn of(quick: Quick) -> Self {
         let Quick { work, signature, source, dest, given, number } = quick;
         let (deal, wait) = (work.deal(given), NumberWait::default());
-        Self { mode: Mode::Flat, deal, signature, source, dest, number, step: Step::From(1), wait }
+        Self { mode: Mode::Flat, deal, signature, source, dest, number, step: ExchangeStep::From(1), wait }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use oxshmem_base::Result;
 
-use super::{Buffers, Deal, Exchange, Step, combine_bytes};
+use super::{Buffers, Deal, Exchange, ExchangeStep, combine_bytes};
 use crate::{
     algorithm::tree::Tree,
     group::Group,
@@ -11,21 +11,21 @@ use crate::{
 };
 
 impl Exchange {
-    pub(super) fn begin_tree(&self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
+    pub(super) fn begin_tree(&self, group: &Group, buffers: &mut Buffers) -> Result<ExchangeStep> {
         let tree = Tree::new(group.me(), group.n(), 0);
         if tree.children().next().is_some() {
-            return Ok(Step::Child(0));
+            return Ok(ExchangeStep::Child(0));
         }
         self.rise(group, tree, buffers)
     }
 
-    pub(super) fn next_in_tree(&mut self, group: &Group, buffers: &mut Buffers) -> Result<Step> {
+    pub(super) fn next_in_tree(&mut self, group: &Group, buffers: &mut Buffers) -> Result<ExchangeStep> {
         let tree = Tree::new(group.me(), group.n(), 0);
         match self.step {
-            Step::Child(place) => {
+            ExchangeStep::Child(place) => {
                 self.check(group, place)?;
                 match tree.children().nth(place + 1) {
-                    Some(_) => Ok(Step::Child(place + 1)),
+                    Some(_) => Ok(ExchangeStep::Child(place + 1)),
                     None => self.rise(group, tree, buffers),
                 }
             }
@@ -33,13 +33,13 @@ impl Exchange {
                 self.check(group, RADIX)?;
                 let result = self.payload(group, RADIX, self.bytes());
                 self.fall(group, tree, result)?;
-                Ok(Step::Done)
+                Ok(ExchangeStep::Done)
             }
         }
     }
 
     /// All children have come: combines what they have, and passes it on.
-    pub(super) fn rise(&self, group: &Group, tree: Tree, buffers: &mut Buffers) -> Result<Step> {
+    pub(super) fn rise(&self, group: &Group, tree: Tree, buffers: &mut Buffers) -> Result<ExchangeStep> {
         let len = self.bytes();
         let [total, next] = buffers.get(len);
         group.memory.read(self.source, total);
@@ -52,13 +52,13 @@ impl Exchange {
         match tree.parent() {
             Some((parent, place)) => {
                 self.send(group, place, total, parent);
-                Ok(Step::Parent)
+                Ok(ExchangeStep::Parent)
             }
             None => {
                 let result = self.payload(group, RADIX, len);
                 group.memory.write(result, total);
                 self.fall(group, tree, result)?;
-                Ok(Step::Done)
+                Ok(ExchangeStep::Done)
             }
         }
     }

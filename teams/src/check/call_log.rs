@@ -10,8 +10,8 @@
 //! A broadcast may end before others have begun it, so the signatures of the last ones are there
 //! too.
 //!
-//! Who is late to look, at the very end of a team, may find the ledger of a later team that has the
-//! same place in a neighbour's memory. So it says first which team it is of.
+//! A PE that looks late, at the very end of a team, may find the log of a later team that has the
+//! same place in a neighbour's memory. So a log begins with the team that it is of.
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -28,7 +28,7 @@ type Entry = [u64; 3];
 const BEHIND: usize = scratch::BROADCAST_WORDS;
 
 const _: () = assert!(
-    size_of::<u64>() + size_of::<Entry>() * (1 + BEHIND) <= scratch::LEDGER.end - scratch::LEDGER.start
+    size_of::<u64>() + size_of::<Entry>() * (1 + BEHIND) <= scratch::CALL_LOG.end - scratch::CALL_LOG.start
 );
 
 /// Where the words are: the team, what the PE is in, and the broadcasts before.
@@ -38,13 +38,13 @@ const BROADCASTS: usize = 4;
 
 /// What this PE remembers of its own calls.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct CallLog {
     broadcasts: [Entry; BEHIND],
     /// The number of the last one.
     last: u64,
 }
 
-impl Default for Ledger {
+impl Default for CallLog {
     fn default() -> Self {
         Self { broadcasts: [[0; 3]; BEHIND], last: 0 }
     }
@@ -55,7 +55,7 @@ fn entry(number: u64, signature: Signature) -> Entry {
     [number, what, len]
 }
 
-impl Ledger {
+impl CallLog {
     /// The broadcast with that number has ended here.
     #[inline(always)]
     pub(crate) fn remember(&mut self, number: u64, signature: Signature) {
@@ -64,7 +64,7 @@ impl Ledger {
     }
 
     /// This PE is going to sleep in a collective. True if it has found that a neighbour called
-    /// something else, and has said so to all.
+    /// something else, and has reported it to all.
     #[cold]
     pub(crate) fn compare(&self, group: &Group, number: u64, signature: Signature) -> bool {
         if group.n() == 1 || group.is_broken() {
@@ -121,7 +121,7 @@ impl Ledger {
 }
 
 fn span(group: &Group, word: usize, words: &[u64]) -> Span {
-    group.scratch(scratch::LEDGER.start + word * size_of::<u64>(), size_of_val(words))
+    group.scratch(scratch::CALL_LOG.start + word * size_of::<u64>(), size_of_val(words))
 }
 
 fn write(group: &Group, word: usize, words: &[u64]) {
@@ -156,8 +156,8 @@ mod tests {
         });
         let group = |pe: &Arc<Pe>, me, id| Group::new(pe, Members::world(2), me, PLACE, id);
         let (there, here) = (group(&pes.0, 0, theirs), group(&pes.1, 1, mine));
-        assert!(!Ledger::default().compare(&there, 3, Signature::named("destroy")), "PE 1 has said nothing");
-        Ledger::default().compare(&here, 3, Signature::named("sync"))
+        assert!(!CallLog::default().compare(&there, 3, Signature::named("destroy")), "PE 1 has no log yet");
+        CallLog::default().compare(&here, 3, Signature::named("sync"))
     }
 
     #[test]
