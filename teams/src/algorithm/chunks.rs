@@ -75,7 +75,8 @@ pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: 
         for (place, child) in tree.children().enumerate() {
             // The chunk that had this slot before is taken.
             wait(group, Flag::ChunkTaken(place), base.max(number.saturating_sub(SLOTS))).await?;
-            group.put_bytes(slot(chunk.len()), &chunk, Flag::Chunk, number, child);
+            group.memory.write_to(slot(chunk.len()), group.block(child), &chunk);
+            group.set(Flag::Chunk, number, child);
         }
         if let Some((parent, place)) = parent {
             whole.extend_from_slice(&chunk[header..]);

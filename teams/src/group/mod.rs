@@ -360,12 +360,6 @@ impl Group {
         Signature::received([what.load(Ordering::Relaxed), len.load(Ordering::Relaxed)])
     }
 
-    /// Puts private bytes to a place of a PE's scratch memory, then sets a flag there.
-    pub(crate) fn put_bytes(&self, to: Span, bytes: &[u8], flag: Flag, value: u64, pe: usize) {
-        self.memory.write_to(to, self.block(pe), bytes);
-        self.set(flag, value, pe);
-    }
-
     /// Whether the word at `place` of this PE has come to `number`, and not only because it is
     /// poisoned.
     #[inline(always)]

@@ -16,6 +16,9 @@ use oxshmem_spaces::device::stream::{StreamRef, no_streams};
 use super::{Collective, Core};
 use crate::signature::Signature;
 
+/// The name of the call.
+const CALL: &str = "on_stream";
+
 /// What is called when a collective in a stream has ended, with its outcome.
 pub type Ended = Box<dyn FnOnce(&Result<()>) + Send>;
 
@@ -29,8 +32,7 @@ impl Core {
         collective: impl FnOnce() -> Collective<'a>,
         ended: Option<Ended>,
     ) -> Collective<'a> {
-        let call = "on_stream";
-        match self.begin_on_stream(call, stream, before, collective, ended) {
+        match self.begin_on_stream(stream, before, collective, ended) {
             Ok(begun) => begun,
             Err(error) => Collective::failed(error),
         }
@@ -38,13 +40,12 @@ impl Core {
 
     fn begin_on_stream<'a>(
         &'a self,
-        call: &'static str,
         stream: StreamRef<'_>,
         before: Option<Quiet>,
         collective: impl FnOnce() -> Collective<'a>,
         ended: Option<Ended>,
     ) -> Result<Collective<'a>> {
-        self.check_turn(call)?;
+        self.check_turn(CALL)?;
         let pe = self.group.pe();
         let device = pe.device().ok_or_else(|| Error::Unsupported {
             what: "a collective in a stream needs a device; set SHMEM_ENABLE_GPU_SPACE=1 where there is one"
@@ -101,6 +102,6 @@ impl Core {
 
     /// Puts a part of it into the queue.
     fn step(&self, step: impl Future<Output = Result<()>> + Send + 'static) -> u64 {
-        self.local(Activity::new(Call::collective("on_stream")), Signature::named("on_stream"), step)
+        self.local(Activity::new(Call::collective(CALL)), Signature::named(CALL), step)
     }
 }

@@ -6,7 +6,7 @@
 //! through private memory: they are faster by a third in the second-level cache, and several times
 //! as fast from main memory.
 
-use std::arch::asm;
+use std::{arch::asm, ops::Range};
 
 use oxshmem_memory::copy;
 
@@ -226,7 +226,7 @@ macro_rules! loop_avx2 {
             );
         }
         if whole < len {
-            rest($element, $op, $out, &[$a, $b], whole, len)
+            rest($element, $op, $out, &[$a, $b], whole..len)
         }
     }};
 }
@@ -305,30 +305,23 @@ macro_rules! fold_avx2 {
             );
         }
         if whole < len {
-            rest($element, $op, $out, std::slice::from_raw_parts($sources, $count), whole, len)
+            rest($element, $op, $out, std::slice::from_raw_parts($sources, $count), whole..len)
         }
     }};
 }
 
-/// The last bytes, from `start` to `end`: whole elements, fewer than 32 bytes.
+/// The last bytes: whole elements, fewer than 32 bytes.
 ///
 /// # Safety
 /// As for `Kernel::fold`.
 #[inline(never)]
-unsafe fn rest(
-    element: ElementType,
-    op: ReduceOp,
-    out: *mut u8,
-    sources: &[*const u8],
-    start: usize,
-    end: usize,
-) {
+unsafe fn rest(element: ElementType, op: ReduceOp, out: *mut u8, sources: &[*const u8], part: Range<usize>) {
     #[repr(align(16))]
     struct Private([u8; 32]);
     let (mut acc, mut x) = (Private([0; 32]), Private([0; 32]));
     // One address of each: another borrow of `acc` would end what the first may be used for.
     let (acc, x) = (acc.0.as_mut_ptr(), x.0.as_mut_ptr());
-    let (into, len) = (tail(element, op), end - start);
+    let (into, start, len) = (tail(element, op), part.start, part.len());
     // SAFETY: `len` bytes of each, which fit into the private ones.
     unsafe {
         copy::copy(acc, sources[0].add(start), len);

@@ -145,7 +145,8 @@ pub(crate) async fn agree_with(group: &Group, call: Arguments, votes: Votes, mos
         proposal.merge(&read(group, slot(group, child)));
     }
     if let Some((parent, place)) = tree.parent() {
-        group.put_bytes(slot(group, place), bytes(&proposal), Flag::Proposal(place), number, parent);
+        group.memory.write_to(slot(group, place), group.block(parent), bytes(&proposal));
+        group.set(Flag::Proposal(place), number, parent);
         wait(group, Flag::Verdict, number).await?;
         proposal = read(group, slot(group, RADIX));
     } else if let Some(wire) = wire {
@@ -159,7 +160,8 @@ pub(crate) async fn agree_with(group: &Group, call: Arguments, votes: Votes, mos
     }
     // A child takes the verdict before it proposes again, so the slot is free.
     for child in tree.children() {
-        group.put_bytes(slot(group, RADIX), bytes(&proposal), Flag::Verdict, number, child);
+        group.memory.write_to(slot(group, RADIX), group.block(child), bytes(&proposal));
+        group.set(Flag::Verdict, number, child);
     }
     let differing = (proposal.other_pe != 0).then(|| {
         [(proposal.pe as usize, proposal.call), (proposal.other_pe as usize - 1, proposal.other_call)]

@@ -75,7 +75,6 @@ impl Team {
         size: usize,
         config: TeamConfig,
     ) -> impl Future<Output = Result<Option<Self>>> + Send + use<> {
-        let call = "split_strided";
         let words = [STRIDED, start as u64, stride as u64, size as u64];
         let activity = Activity::new(Call::TeamSplit).split(start, stride, size);
         let n_pes = self.n_pes();
@@ -83,8 +82,9 @@ impl Team {
         let last = last.and_then(|last| start.checked_add_signed(last.checked_mul(stride)?));
         let valid = start < n_pes && last.is_some_and(|last| last < n_pes) && (stride != 0 || size == 1);
         let member = valid.then(|| self.core().group.team().strided(start, stride, size));
+        let call = name(words);
         let invalid = move || Error::InvalidTriplet { call, start, stride, size, n_pes };
-        let made = self.split(call, words, activity, [member.map(|team| (team, config))], invalid);
+        let made = self.split(words, activity, [member.map(|team| (team, config))], invalid);
         async move { made.await.map(|[team]| team) }
     }
 
@@ -135,7 +135,6 @@ impl Team {
         x_config: TeamConfig,
         y_config: TeamConfig,
     ) -> impl Future<Output = Result<(Self, Self)>> + Send + use<> {
-        let call = "split_2d";
         let (me, n) = (self.my_pe(), self.n_pes());
         let members = (xrange > 0).then(|| {
             let xrange = xrange.min(n);
@@ -147,8 +146,8 @@ impl Team {
         let (row, column) = members.unzip();
         let teams = [row.map(|row| (row, x_config)), column.map(|column| (column, y_config))];
         let words = [PLANE, xrange as u64, 0, 0];
-        let activity = Activity::new(Call::TeamSplit);
-        let made = self.split(call, words, activity, teams, move || Error::InvalidRange { call });
+        let (call, activity) = (name(words), Activity::new(Call::TeamSplit));
+        let made = self.split(words, activity, teams, move || Error::InvalidRange { call });
         async move {
             match made.await? {
                 [Some(row), Some(column)] => Ok((row, column)),
@@ -162,13 +161,12 @@ impl Team {
     /// the error if the arguments, in `words`, name no team at all.
     fn split<const N: usize>(
         &self,
-        call: &'static str,
         words: Arguments,
         activity: Activity,
         teams: [Option<(Members, TeamConfig)>; N],
         invalid: impl Fn() -> Error + Send + 'static,
     ) -> Outcome<[Option<Self>; N]> {
-        let registry = Arc::clone(&self.core().registry);
+        let (call, registry) = (name(words), Arc::clone(&self.core().registry));
         self.core().run(call, activity, move |group| async move {
             let mut attempt = 0;
             loop {
@@ -260,11 +258,17 @@ pub(crate) fn id(members: &Members, number: u64, place: usize) -> u64 {
 const STRIDED: u64 = 1 << 32;
 const PLANE: u64 = 2 << 32;
 
+/// The name of the call with these arguments.
+fn name(words: Arguments) -> &'static str {
+    if words[0] == PLANE { "split_2d" } else { "split_strided" }
+}
+
 /// A split, for people.
-fn describe([kind, a, b, c]: Arguments) -> String {
+fn describe(words: Arguments) -> String {
+    let (name, [kind, a, b, c]) = (name(words), words);
     match kind {
-        STRIDED => format!("split_strided with start {a}, stride {} and size {c}", b as i64),
-        PLANE => format!("split_2d with xrange {a}"),
+        STRIDED => format!("{name} with start {a}, stride {} and size {c}", b as i64),
+        PLANE => format!("{name} with xrange {a}"),
         _ => "another call".to_owned(),
     }
 }
