@@ -16,8 +16,9 @@
 //! | `group` | the PEs of a team, as its collectives see them |
 //! | `message` | what a PE knows of other hosts, and messages to them |
 //! | [`tuning`] | when which algorithm is taken |
-//! | `memory` | the scratch memory of a team, and ranges of symmetric memory |
 //! | `signature` | what a PE calls, in two words |
+//! | `operation` | what PEs do together: the one description of a collective |
+//! | `memory` | the scratch memory of a team, and ranges of symmetric memory |
 //! | [`reduction`] | the element types and arithmetic of §9.10.9 and §9.10.10 |
 //!
 //! Each uses only what is below it.
@@ -32,6 +33,7 @@ mod group;
 mod hosts;
 mod memory;
 mod message;
+mod operation;
 mod queue;
 pub mod reduction;
 mod signature;

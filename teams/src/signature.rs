@@ -8,6 +8,7 @@ use oxshmem_progress::activity::{self, Activity};
 use crate::{
     LongDouble,
     memory::scratch::BROADCAST_WORDS,
+    operation::Operation,
     reduction::{ElementType, Kernel},
 };
 
@@ -28,7 +29,7 @@ pub(crate) struct Signature {
 /// The collectives, by the numbers that travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Call {
+enum Code {
     Broadcast = 1,
     Collect,
     Fcollect,
@@ -148,30 +149,31 @@ fn element_type<T: 'static>() -> Option<ElementType> {
 }
 
 impl Signature {
-    /// A call on `len` elements that are moved; `number` is its root, if it has one, or what else
-    /// must agree.
+    /// An operation on `len` elements, which are `moved` if they are not combined. In a `collect`
+    /// the length may differ between PEs, and for how many elements there is `room`.
     #[inline(always)]
-    pub(crate) fn of(call: Call, moved: Moved, len: usize, number: usize) -> Self {
-        Self {
-            what: call as u64 | u64::from(moved.0) << TYPE_BIT | (number as u64) << ROOT_BIT,
-            len: len as u64,
-        }
-    }
-
-    /// A `collect` of `len` elements, with room for `room`. Both may differ between PEs.
-    pub(crate) fn of_collect(moved: Moved, len: usize, room: usize) -> Self {
-        Self::of(Call::Collect, moved, len, room.min(u32::MAX as usize))
-    }
-
-    /// An `alltoalls` of blocks of `len` elements, with these strides of the destination and of the
-    /// source.
-    pub(crate) fn of_alltoalls(moved: Moved, len: usize, strides: [usize; 2]) -> Self {
-        let [dst, sst] = strides.map(|stride| match stride < LONG_STRIDE {
-            true => stride,
-            // Nearly always another for another one.
-            false => LONG_STRIDE | (stride.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 49),
-        });
-        Self::of(Call::Alltoalls, moved, len, dst | sst << 16)
+    pub(crate) fn of(operation: Operation, moved: Moved, len: usize, room: usize) -> Self {
+        let combined = |kernel: &Kernel| 1 << KERNEL_BIT | u64::from(kernel.code()) << TYPE_BIT;
+        let moved = u64::from(moved.0) << TYPE_BIT;
+        let (code, elements, number) = match operation {
+            Operation::Meet => (Code::Sync, 0, 0),
+            Operation::Broadcast { root, .. } => (Code::Broadcast, moved, root),
+            Operation::Reduce(kernel) => (Code::Reduce, combined(kernel), 0),
+            Operation::Scan { kernel, inclusive: true } => (Code::SumInscan, combined(kernel), 0),
+            Operation::Scan { kernel, inclusive: false } => (Code::SumExscan, combined(kernel), 0),
+            Operation::Fcollect => (Code::Fcollect, moved, 0),
+            Operation::Collect { .. } => (Code::Collect, moved, room.min(u32::MAX as usize)),
+            Operation::Alltoall => (Code::Alltoall, moved, 0),
+            Operation::Alltoalls { dst, sst, .. } => {
+                let [dst, sst] = [dst, sst].map(|stride| match stride < LONG_STRIDE {
+                    true => stride,
+                    // Nearly always another for another one.
+                    false => LONG_STRIDE | (stride.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 49),
+                });
+                (Code::Alltoalls, moved, dst | sst << 16)
+            }
+        };
+        Self { what: code as u64 | elements | (number as u64) << ROOT_BIT, len: len as u64 }
     }
 
     /// For how many elements the PE that has called this `collect` has room: as many as one likes,
@@ -181,11 +183,6 @@ impl Signature {
             most if most == u32::MAX as usize => usize::MAX,
             room => room,
         }
-    }
-
-    /// A reduction or scan of `len` elements.
-    pub(crate) fn of_kernel(call: Call, kernel: &Kernel, len: usize) -> Self {
-        Self { what: call as u64 | 1 << KERNEL_BIT | u64::from(kernel.code()) << TYPE_BIT, len: len as u64 }
     }
 
     /// This call on device memory, or not.
@@ -224,14 +221,14 @@ impl Signature {
     /// A call of which no more is compared here than what kind it is.
     pub(crate) fn named(name: &str) -> Self {
         let call = match name {
-            "sync" | "barrier_all" => Call::Sync as u64,
-            "split_strided" | "split_2d" => Call::Split as u64,
-            "free" | "reclaim" => Call::Memory as u64,
-            "broadcast_bytes" => Call::Bytes as u64,
-            "destroy" => Call::Destroy as u64,
-            "finalize" => Call::Finalize as u64,
-            "staged" => Call::Staged as u64,
-            name if name.starts_with("alloc") || name.starts_with("realloc") => Call::Memory as u64,
+            "sync" | "barrier_all" => Code::Sync as u64,
+            "split_strided" | "split_2d" => Code::Split as u64,
+            "free" | "reclaim" => Code::Memory as u64,
+            "broadcast_bytes" => Code::Bytes as u64,
+            "destroy" => Code::Destroy as u64,
+            "finalize" => Code::Finalize as u64,
+            "staged" => Code::Staged as u64,
+            name if name.starts_with("alloc") || name.starts_with("realloc") => Code::Memory as u64,
             _ => 0,
         };
         Self { what: call, len: 0 }
@@ -241,17 +238,17 @@ impl Signature {
     pub(crate) fn refused(name: &str) -> Self {
         let name = if name.ends_with("_reduce") { "reduce" } else { name };
         let call = NAMES.iter().position(|known| *known == name).unwrap_or_default();
-        Self { what: Call::Refused as u64 | (call as u64) << ROOT_BIT, len: 0 }
+        Self { what: Code::Refused as u64 | (call as u64) << ROOT_BIT, len: 0 }
     }
 
     /// Whether it is such a call.
     pub(crate) fn is_refused(self) -> bool {
-        self.is(Call::Refused)
+        self.is(Code::Refused)
     }
 
     /// Whether it may end on a PE before others have begun it.
     pub(crate) fn is_broadcast(self) -> bool {
-        self.is(Call::Broadcast) || self.is(Call::Bytes)
+        self.is(Code::Broadcast) || self.is(Code::Bytes)
     }
 
     pub(crate) fn words(self) -> [u64; 2] {
@@ -284,20 +281,20 @@ impl Signature {
     /// for how much there is room.
     #[inline(always)]
     pub(crate) fn agrees(self, other: Self) -> bool {
-        self.what == other.what && (self.len == other.len || self.is(Call::Collect))
+        self.what == other.what && (self.len == other.len || self.is(Code::Collect))
             || self.collects_as(other)
     }
 
     #[cold]
     fn collects_as(self, other: Self) -> bool {
         let differs = self.what ^ other.what;
-        self.is(Call::Collect) && differs.is_multiple_of(1 << ROOT_BIT)
+        self.is(Code::Collect) && differs.is_multiple_of(1 << ROOT_BIT)
     }
 
     /// A number that is nearly always another for a call that does not [agree](Self::agrees), and
     /// never for one that does.
     pub(crate) fn digest(self) -> u64 {
-        let (what, len) = match self.is(Call::Collect) {
+        let (what, len) = match self.is(Code::Collect) {
             true => (self.what % (1 << ROOT_BIT), 0),
             false => (self.what, self.len),
         };
@@ -318,12 +315,12 @@ impl Signature {
     pub(crate) fn activity(self) -> Activity {
         let size = self.kernel().map_or(self.moved().size(), |kernel| kernel.size());
         let activity = Activity::new(activity::Call::collective(self.name())).elements(self.len(), size);
-        if self.is(Call::Broadcast) { activity.root(self.number() as usize) } else { activity }
+        if self.is(Code::Broadcast) { activity.root(self.number() as usize) } else { activity }
     }
 
     #[inline(always)]
-    fn is(self, call: Call) -> bool {
-        self.what & CALL == call as u64
+    fn is(self, code: Code) -> bool {
+        self.what & CALL == code as u64
     }
 
     /// What the elements are, where this is no reduction.
@@ -348,7 +345,7 @@ impl fmt::Display for Signature {
         if let Some(kernel) = self.kernel() {
             return write!(f, "{name} of {len} elements of {}{device}", kernel.element().name());
         }
-        if self.is(Call::Refused) {
+        if self.is(Code::Refused) {
             let refused = NAMES.get(self.number() as usize).copied().unwrap_or(NAMES[0]);
             return write!(f, "{refused} with arguments that do not fit");
         }
@@ -357,11 +354,11 @@ impl fmt::Display for Signature {
         }
         write!(f, "{name} of {len} elements of {}{device}", self.moved())?;
         let number = self.number();
-        if self.is(Call::Broadcast) {
+        if self.is(Code::Broadcast) {
             write!(f, " from PE {number}")
-        } else if self.is(Call::Collect) && self.room() < usize::MAX {
+        } else if self.is(Code::Collect) && self.room() < usize::MAX {
             write!(f, " into {number}")
-        } else if self.is(Call::Alltoalls) {
+        } else if self.is(Code::Alltoalls) {
             let stride = |number: usize| match number < LONG_STRIDE {
                 true => number.to_string(),
                 false => format!("one of {LONG_STRIDE} and more"),
@@ -383,41 +380,47 @@ mod tests {
     use super::*;
     use crate::reduction::ReduceOp;
 
+    fn reduce(op: ReduceOp) -> Signature {
+        Signature::of(Operation::Reduce(Kernel::shared(ElementType::F64, op)), Moved(0), 8, 0)
+    }
+
+    fn broadcast_from(root: usize) -> Signature {
+        Signature::of(Operation::Broadcast { root, to_root: true }, Moved::of::<[u8; 8]>(), 3, 0)
+    }
+
+    fn collect<const SIZE: usize>(len: usize, room: usize) -> Signature {
+        Signature::of(Operation::Collect { start: 0 }, Moved::of::<[u8; SIZE]>(), len, room)
+    }
+
     #[test]
     fn what_differs_is_told_apart_and_described() {
-        let sum =
-            Signature::of_kernel(Call::Reduce, &Kernel::of(ElementType::F64, ReduceOp::Sum).unwrap(), 8);
-        let max =
-            Signature::of_kernel(Call::Reduce, &Kernel::of(ElementType::F64, ReduceOp::Max).unwrap(), 8);
-        let from_1 = Signature::of(Call::Broadcast, Moved::of::<[u8; 8]>(), 3, 1);
-        let from_2 = Signature::of(Call::Broadcast, Moved::of::<[u8; 8]>(), 3, 2);
-        let collect = Signature::of_collect(Moved::of::<[u8; 4]>(), 3, 9);
+        let sum = reduce(ReduceOp::Sum);
+        let max = reduce(ReduceOp::Max);
+        let from_1 = broadcast_from(1);
+        let from_2 = broadcast_from(2);
+        let collected = collect::<4>(3, 9);
         let longer = Signature { len: 9, ..sum };
         let device = sum.on_device(true);
-        for (i, a) in [sum, max, from_1, from_2, collect, longer, device].into_iter().enumerate() {
+        for (i, a) in [sum, max, from_1, from_2, collected, longer, device].into_iter().enumerate() {
             assert_eq!(Signature::from_words(a.words()), a);
-            for (j, b) in [sum, max, from_1, from_2, collect, longer, device].into_iter().enumerate() {
+            for (j, b) in [sum, max, from_1, from_2, collected, longer, device].into_iter().enumerate() {
                 assert_eq!(a.agrees(b), i == j, "{a} and {b}");
             }
         }
         for (len, room) in [(0, 9), (3, 8), (5, usize::MAX)] {
-            let other = Signature::of_collect(Moved::of::<[u8; 4]>(), len, room);
-            assert!(collect.agrees(other) && other.agrees(collect) && other.digest() == collect.digest());
+            let other = collect::<4>(len, room);
             assert!(
-                collect.numbered(7).agrees(other.numbered(7))
-                    && !collect.numbered(7).agrees(other.numbered(8))
+                collected.agrees(other) && other.agrees(collected) && other.digest() == collected.digest()
+            );
+            assert!(
+                collected.numbered(7).agrees(other.numbered(7))
+                    && !collected.numbered(7).agrees(other.numbered(8))
             );
         }
-        assert!(!collect.agrees(Signature::of_collect(Moved::of::<[u8; 8]>(), 3, 9)));
-        assert_eq!(
-            (collect.room(), Signature::of_collect(Moved::of::<[u8; 4]>(), 3, 1 << 40).room()),
-            (9, usize::MAX)
-        );
-        assert_eq!(collect.to_string(), "collect of 3 elements of 4 bytes into 9");
-        assert_eq!(
-            Signature::of_collect(Moved::of::<[u8; 4]>(), 3, usize::MAX).to_string(),
-            "collect of 3 elements of 4 bytes"
-        );
+        assert!(!collected.agrees(collect::<8>(3, 9)));
+        assert_eq!((collected.room(), collect::<4>(3, 1 << 40).room()), (9, usize::MAX));
+        assert_eq!(collected.to_string(), "collect of 3 elements of 4 bytes into 9");
+        assert_eq!(collect::<4>(3, usize::MAX).to_string(), "collect of 3 elements of 4 bytes");
         assert_eq!(sum.to_string(), "sum_reduce of 8 elements of f64");
         assert_eq!(device.to_string(), "sum_reduce of 8 elements of f64 in device memory");
         assert_eq!(from_2.to_string(), "broadcast of 3 elements of 8 bytes from PE 2");
@@ -427,7 +430,7 @@ mod tests {
     #[test]
     fn types_of_elements_that_are_moved_are_told_apart_as_far_as_they_have_a_name() {
         let of = |signature: Signature| signature.to_string();
-        let call = Call::Alltoall;
+        let call = Operation::Alltoall;
         assert_eq!(of(Signature::of(call, Moved::of::<f64>(), 2, 0)), "alltoall of 2 elements of f64");
         assert_eq!(
             of(Signature::of(call, Moved::of::<LongDouble>(), 2, 0)),
@@ -464,7 +467,10 @@ mod tests {
 
     #[test]
     fn strides_that_differ_are_told_apart() {
-        let of = |strides: [usize; 2]| Signature::of_alltoalls(Moved::of::<u8>(), 7, strides);
+        let of = |strides: [usize; 2]| {
+            let operation = Operation::Alltoalls { dst: strides[0], sst: strides[1], nelems: 7 };
+            Signature::of(operation, Moved::of::<u8>(), 7, 0)
+        };
         let strides = [1, 2, 32_767, 32_768, 65_537, 1 << 20, (1 << 20) + 1, usize::MAX];
         for (i, &dst) in strides.iter().enumerate() {
             for (j, &other) in strides.iter().enumerate() {
@@ -482,7 +488,7 @@ mod tests {
     fn what_is_refused_agrees_with_what_is_refused_too_and_with_nothing_else() {
         let refused = Signature::refused("fcollect");
         assert!(refused.agrees(Signature::refused("fcollect")));
-        assert!(!refused.agrees(Signature::of(Call::Fcollect, Moved::of::<()>(), 0, 0)));
+        assert!(!refused.agrees(Signature::of(Operation::Fcollect, Moved::of::<()>(), 0, 0)));
         assert!(!refused.agrees(Signature::refused("collect")));
         assert_eq!(refused.to_string(), "fcollect with arguments that do not fit");
         assert_eq!(Signature::refused("max_reduce").to_string(), "reduce with arguments that do not fit");
@@ -494,10 +500,8 @@ mod tests {
 
     #[test]
     fn calls_that_are_some_others_apart_are_told_apart_and_by_how_many() {
-        let sum =
-            Signature::of_kernel(Call::Reduce, &Kernel::of(ElementType::F64, ReduceOp::Sum).unwrap(), 8)
-                .on_device(true);
-        let from_2 = Signature::of(Call::Broadcast, Moved::of::<[u8; 8]>(), 3, 2);
+        let sum = reduce(ReduceOp::Sum).on_device(true);
+        let from_2 = broadcast_from(2);
         for call in [sum, from_2] {
             for number in 1..600 {
                 let numbered = call.numbered(number);

@@ -29,7 +29,10 @@ use oxshmem_base::settings::{
 };
 use oxshmem_spaces::Pe;
 
-use crate::memory::scratch::{SLOTS, bulk_bytes};
+use crate::{
+    memory::scratch::{SLOTS, bulk_bytes},
+    operation::Operation,
+};
 
 /// Children of one PE in a tree.
 pub(crate) const RADIX: usize = 4;
@@ -281,28 +284,22 @@ impl Choices {
         }
     }
 
-    /// Whether a reduction of `bytes` is an exchange.
-    #[inline]
-    pub(crate) fn reduces_in_slots(&self, bytes: usize) -> bool {
-        bytes <= self.tuning.reduced_in_slots
-    }
-
-    /// Whether a scan of `bytes` is an exchange.
-    #[inline]
-    pub(crate) fn scans_in_slots(&self, bytes: usize) -> bool {
-        self.mode == Mode::Flat && bytes <= self.tuning.reduced_in_slots
-    }
-
-    /// Whether an `fcollect` of `bytes` a PE, or an `alltoall` of blocks of `bytes`, is an
-    /// exchange.
-    #[inline]
-    pub(crate) fn collects_in_slots(&self, bytes: usize) -> bool {
-        self.mode == Mode::Flat && bytes <= self.tuning.collected_in_slots
-    }
-
-    /// Whether PEs learn in an exchange how much each gives to a `collect`.
-    pub(crate) fn gathers_in_slots(&self) -> bool {
-        self.mode == Mode::Flat
+    /// Whether an operation is an exchange through slots in which each PE gives `bytes` to each
+    /// other one.
+    #[inline(always)]
+    pub(crate) fn in_slots(&self, operation: Operation, bytes: usize) -> bool {
+        let Tuning { reduced_in_slots, collected_in_slots, .. } = self.tuning;
+        let (most, mode) = match operation {
+            Operation::Reduce(_) => (reduced_in_slots, self.mode),
+            Operation::Scan { .. } => (reduced_in_slots, Mode::Flat),
+            Operation::Fcollect | Operation::Alltoall | Operation::Alltoalls { .. } => {
+                (collected_in_slots, Mode::Flat)
+            }
+            // In which PEs learn how much each gives, and what is short comes with that.
+            Operation::Collect { .. } => (usize::MAX, Mode::Flat),
+            Operation::Meet | Operation::Broadcast { .. } => return false,
+        };
+        bytes <= most && self.mode == mode
     }
 
     /// Bytes that are combined at a time: whole elements of every type.
@@ -363,6 +360,7 @@ pub(crate) fn rounds(n: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reduction::sum_kernel;
 
     #[test]
     fn rounds_reach_all() {
@@ -371,6 +369,7 @@ mod tests {
 
     #[test]
     fn what_goes_through_slots_fits_into_them() {
+        let sum = Operation::Reduce(sum_kernel::<u64>());
         for flat_pes in [0, 1, 8, 1000] {
             let all = Tuning {
                 flat_pes,
@@ -382,9 +381,9 @@ mod tests {
             for n in 2..300 {
                 let choices = Choices::of(all, n);
                 let slots = choices.mode.slots(n);
-                assert!(slots <= SLOTS && !choices.reduces_in_slots(bulk_bytes(slots) + 1), "{n} PEs");
-                assert!(choices.reduces_in_slots(bulk_bytes(slots)));
-                assert!(!choices.collects_in_slots(bulk_bytes(slots) + 1));
+                assert!(slots <= SLOTS && !choices.in_slots(sum, bulk_bytes(slots) + 1), "{n} PEs");
+                assert!(choices.in_slots(sum, bulk_bytes(slots)));
+                assert!(!choices.in_slots(Operation::Fcollect, bulk_bytes(slots) + 1));
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Large collectives among PEs that can load and store each other's memory.
 //!
 //! Where PEs read each other's source they meet before, so that it is there, and sync after, so
-//! that it may be changed again. Destinations are ready before any PE calls (`OpenSHMEM 1.6
-//! §9.10`), so that blocks that only their owner knows are written straight to where they belong,
-//! and one meeting ends it.
+//! that it may be changed again. Destinations are ready before any PE calls
+//! (`OpenSHMEM 1.6 §9.10`), so that blocks that only their owner knows are written straight to
+//! where they belong, and one exchange ends it.
 
 use std::{
     future::poll_fn,
@@ -16,15 +16,16 @@ use smallvec::SmallVec;
 
 use crate::{
     algorithm::{
+        called::{Called, chunk},
         exchange::{Buffers, Exchange, combine_bytes},
         share::Share,
         sync::Sync,
         tree_broadcast::TreeBroadcast,
-        work::{Called, Work, chunk},
     },
     check::NumberWait,
     group::{Flag, Group},
     memory::{scratch::BROADCAST_BULK, span::Span},
+    operation::Operation,
     reduction::Kernel,
     signature::Signature,
 };
@@ -82,7 +83,7 @@ impl Direct {
                 DirectStep::Done => return Poll::Ready(Ok(())),
                 DirectStep::Called => Poll::Ready(Ok(())),
                 DirectStep::RootReady(message) => message.poll(group, waker),
-                DirectStep::Meet(meeting) => meeting.poll(group, buffers, waker),
+                DirectStep::Meet(exchange) => exchange.poll(group, buffers, waker),
                 DirectStep::Taken(wait, taken) => wait.poll(group, Flag::Taken.place(), *taken, waker),
                 DirectStep::Given(wait, given) => wait.poll(group, Flag::Given.place(), *given, waker),
                 DirectStep::Sync(sync) => sync.poll(group, waker),
@@ -98,30 +99,24 @@ impl Direct {
     /// Goes on to what follows the step that has just ended.
     #[inline]
     fn next(&mut self, group: &Group, buffers: &mut Buffers) -> Result<()> {
-        match (&self.step, self.call.work) {
-            (DirectStep::Called, Work::Broadcast { root, .. }) => {
+        match (&self.step, self.call.operation) {
+            (DirectStep::Called, Operation::Broadcast { root, .. }) => {
                 self.step = self.begin_broadcast(group, root);
             }
-            (DirectStep::Called, work) => {
-                if !matches!(work, Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. }) {
-                    self.hand_out(group);
-                }
+            (DirectStep::Called, _) => {
+                self.hand_out(group);
                 // In place, as it is large.
-                self.step = DirectStep::Meet(Exchange::meeting(group, self.call.signature));
+                self.step = DirectStep::Meet(Exchange::meet(group, self.call.signature));
             }
-            (DirectStep::Meet(_), Work::Reduce(kernel)) => {
-                self.reduce(group, kernel, group.n());
+            (DirectStep::Meet(_), Operation::Reduce(kernel)) => {
+                self.reduce(group, kernel);
                 self.step = DirectStep::Sync(Sync::default());
             }
-            (DirectStep::Meet(_), Work::ReduceToFirst(kernel)) => {
-                self.reduce(group, kernel, 1);
-                self.step = DirectStep::Sync(Sync::default());
-            }
-            (DirectStep::Meet(_), Work::Scan { kernel, inclusive }) => {
+            (DirectStep::Meet(_), Operation::Scan { kernel, inclusive }) => {
                 self.scan(group, kernel, inclusive, buffers);
                 self.step = DirectStep::Sync(Sync::default());
             }
-            (_, Work::Broadcast { .. }) => self.step = self.go_on_broadcasting(group),
+            (_, Operation::Broadcast { .. }) => self.step = self.go_on_broadcasting(group),
             _ => self.step = DirectStep::Done,
         }
         Ok(())
@@ -139,8 +134,8 @@ impl Direct {
     /// What follows in a broadcast.
     #[inline(never)]
     fn go_on_broadcasting(&self, group: &Group) -> DirectStep {
-        let (DirectStep::RootReady(_), Work::Broadcast { root, to_root, are_ready }) =
-            (&self.step, self.call.work)
+        let (DirectStep::RootReady(_), Operation::Broadcast { root, to_root }) =
+            (&self.step, self.call.operation)
         else {
             return DirectStep::Done;
         };
@@ -150,7 +145,7 @@ impl Direct {
                 if to_root {
                     group.memory.copy_here(self.call.dest, self.call.source);
                 }
-                self.help(group, share, are_ready)
+                self.help(group, share)
             }
             Some(share) => self.serve(group, share, root),
             None => {
@@ -163,15 +158,15 @@ impl Direct {
     }
 
     /// The root copies what the others have not taken yet, for each in turn, if their destinations
-    /// are ready.
-    fn help(&self, group: &Group, share: Share, are_ready: bool) -> DirectStep {
+    /// are ready: on several hosts what was done before may still be at work on them.
+    fn help(&self, group: &Group, share: Share) -> DirectStep {
         let me = group.me();
         let mut given = 0;
-        let helped = if are_ready { group.n() } else { 1 };
+        let helped = if group.wide().is_none() { group.n() } else { 1 };
         for distance in 1..helped {
             let pe = (me + distance) % group.n();
             let taken = |units| group.add(Flag::Given, units, pe);
-            given += share.copy(group, me, pe, [self.call.source, self.call.dest], taken);
+            given += share.copy(group, [me, pe], [self.call.source, self.call.dest], taken);
         }
         let others = group.n() as u64 - 1;
         let taken = group.state.shares.taken.add(share.units() * others - given);
@@ -180,7 +175,7 @@ impl Direct {
 
     /// Another copies what comes to itself.
     fn serve(&self, group: &Group, share: Share, root: usize) -> DirectStep {
-        let taken = share.copy(group, root, group.me(), [self.call.source, self.call.dest], |_| {});
+        let taken = share.copy(group, [root, group.me()], [self.call.source, self.call.dest], |_| {});
         if taken > 0 {
             group.add(Flag::Taken, taken, root);
         }
@@ -188,8 +183,10 @@ impl Direct {
         DirectStep::Given(NumberWait::default(), given)
     }
 
-    /// Combines this PE's chunk, and hands it to the first so many PEs.
-    fn reduce(&self, group: &Group, kernel: &'static Kernel, to_first: usize) {
+    /// Combines this PE's chunk, and hands it to all PEs; on several hosts to the first alone,
+    /// which goes on with it. What the others have in their destinations is unspecified then.
+    fn reduce(&self, group: &Group, kernel: &'static Kernel) {
+        let to_first = if group.wide().is_none() { group.n() } else { 1 };
         let all: SmallVec<[usize; 16]> = group.blocks().collect();
         let here = group.here();
         self.blocks(group, group.choices.block(), |block| {
@@ -228,26 +225,27 @@ impl Direct {
 
     /// Writes what others get of this PE's source to where it belongs.
     fn hand_out(&self, group: &Group) {
-        let (me, n, here) = (group.me(), group.n(), group.here());
+        let (me, here) = (group.me(), group.here());
         // Each PE begins with the next one, so that they do not all write to the same.
         let pes = || group.others().chain([me]);
-        let Called { work, signature, source, dest } = self.call;
-        match work {
-            Work::Collect { start } => {
-                let to = dest.part(start..start + source.len());
-                pes().for_each(|pe| group.memory.copy(to, group.block(pe), source, here));
-            }
-            Work::Alltoall => {
-                let block = source.len() / n;
+        let Called { operation, size, source, dest, .. } = self.call;
+        let collect = |start: usize| {
+            let to = dest.part(start..start + source.len());
+            pes().for_each(|pe| group.memory.copy(to, group.block(pe), source, here));
+        };
+        match operation {
+            Operation::Fcollect => collect(me * source.len()),
+            Operation::Collect { start } => collect(start),
+            Operation::Alltoall => {
+                let block = self.call.given();
                 let range = |pe: usize| pe * block..(pe + 1) * block;
                 let to = dest.part(range(me));
                 pes().for_each(|pe| group.memory.copy(to, group.block(pe), source.part(range(pe)), here));
             }
-            Work::Alltoalls { size, dst, sst } => {
-                let elements = signature.len();
-                let Some(last) = elements.checked_sub(1) else { return };
+            Operation::Alltoalls { dst, sst, nelems } => {
+                let Some(last) = nelems.checked_sub(1) else { return };
                 let part = |span: Span, pe: usize, step: usize| {
-                    let first = pe * elements * step;
+                    let first = pe * nelems * step;
                     span.part(first..first + last * step + size)
                 };
                 let steps = [dst * size, sst * size];
@@ -256,7 +254,8 @@ impl Direct {
                     group.memory.copy_strided(spans, [group.block(pe), here], steps, size);
                 }
             }
-            Work::Broadcast { .. } | Work::Reduce(_) | Work::ReduceToFirst(_) | Work::Scan { .. } => {}
+            Operation::Meet | Operation::Broadcast { .. } | Operation::Reduce(_) | Operation::Scan { .. } => {
+            }
         }
     }
 }

@@ -4,16 +4,12 @@ use oxshmem_base::Result;
 
 use crate::{
     algorithm::{
+        called::{Called, Lengths, total_of},
         exchange::meet,
-        room::{Lengths, total_of},
         sync::sync_here,
     },
     group::Group,
-    memory::{
-        scratch::{GENERAL, LINE},
-        span::Span,
-    },
-    signature::Signature,
+    memory::scratch::{GENERAL, LINE},
 };
 
 /// Where in the general scratch memory the length of a block is.
@@ -30,10 +26,10 @@ const _: () = assert!(size_of::<Lengths>() <= LINE && BLOCK_AT + CARRIED <= GENE
 /// read it before they meet again.
 pub(crate) async fn lengths(
     group: &Group,
-    signature: Signature,
-    [source, dest]: [Span; 2],
+    call: &Called,
     carried: usize,
 ) -> Result<(Vec<Lengths>, Option<Vec<u8>>)> {
+    let Called { source, dest, .. } = *call;
     debug_assert!(carried <= CARRIED);
     let words = group.general(LENGTH_AT, size_of::<Lengths>());
     let block = |len: usize| group.general(BLOCK_AT, len);
@@ -41,7 +37,7 @@ pub(crate) async fn lengths(
     if source.len() <= carried {
         group.memory.copy_here(block(source.len()), source);
     }
-    meet(group, signature).await?;
+    meet(group, call.signature).await?;
     let lengths = (0..group.n()).map(|pe| {
         let mut lengths: Lengths = [0; 2];
         group.memory.read_from(words, group.block(pe), bytemuck::bytes_of_mut(&mut lengths));

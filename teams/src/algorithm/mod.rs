@@ -10,13 +10,12 @@
 //! | [`chunks`] | a broadcast of bytes down a tree, in chunks |
 //! | [`lengths`] | how much each PE gives to a collect |
 
+pub(crate) mod called;
 pub(crate) mod chunks;
 pub(crate) mod direct;
 pub(crate) mod exchange;
 pub(crate) mod lengths;
-pub(crate) mod room;
 pub(crate) mod share;
 pub(crate) mod sync;
 pub(crate) mod tree;
 pub(crate) mod tree_broadcast;
-pub(crate) mod work;

@@ -66,8 +66,7 @@ impl Share {
     pub(crate) fn copy(
         self,
         group: &Group,
-        root: usize,
-        pe: usize,
+        [root, pe]: [usize; 2],
         [source, dest]: [Span; 2],
         mut taken: impl FnMut(u64),
     ) -> u64 {

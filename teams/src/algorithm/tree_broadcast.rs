@@ -54,7 +54,7 @@ impl TreeBroadcast {
     /// A broadcast of `source` on `root` to `dest`, of at most
     /// [`BROADCAST_BULK`](scratch::BROADCAST_BULK) bytes.
     #[inline(always)]
-    pub(crate) fn new(signature: Signature, root: usize, source: Span, dest: Span) -> Self {
+    pub(crate) fn new(signature: Signature, root: usize, [source, dest]: [Span; 2]) -> Self {
         let (step, wait) = (TreeStep::Called, NumberWait::default());
         Self { signature, root, source, dest, pushed: None, number: 0, step, wait }
     }
@@ -62,20 +62,14 @@ impl TreeBroadcast {
     /// A broadcast of any number of bytes, which go straight to the destinations, whether or not
     /// their PEs have come.
     #[inline(always)]
-    pub(crate) fn pushed(
-        signature: Signature,
-        root: usize,
-        source: Span,
-        dest: Span,
-        to_root: ToRoot,
-    ) -> Self {
-        Self { pushed: Some(to_root), ..Self::new(signature, root, source, dest) }
+    pub(crate) fn pushed(signature: Signature, root: usize, spans: [Span; 2], to_root: ToRoot) -> Self {
+        Self { pushed: Some(to_root), ..Self::new(signature, root, spans) }
     }
 
     /// A message without bytes: the root has come.
     pub(crate) fn root_ready(group: &Group, signature: Signature, root: usize) -> Self {
         let nothing = group.scratch(0, 0);
-        Self::new(signature, root, nothing, nothing)
+        Self::new(signature, root, [nothing; 2])
     }
 
     /// What was called.

@@ -7,7 +7,6 @@
 
 mod begin;
 mod bytes;
-mod checks;
 mod on_device;
 mod operands;
 
@@ -17,7 +16,6 @@ use crate::{
     collectives::operands::Operands,
     queue::Collective,
     reduction::{Arithmetic, Bitwise, Kernel, Ordered, ReduceOp, sum_kernel},
-    signature::Call,
     team::Team,
 };
 
@@ -92,7 +90,7 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        self.operands("sum_inscan", dest, source).begin_scan(Call::SumInscan, sum_kernel::<T>())
+        self.operands("sum_inscan", dest, source).begin_scan(sum_kernel::<T>(), true)
     }
 
     /// `dest` becomes the sum of the `source` of the PEs before this one, element by element, which
@@ -118,7 +116,7 @@ impl Team {
         dest: impl Symmetric<'a, Element = T>,
         source: impl Symmetric<'a, Element = T>,
     ) -> Collective<'a> {
-        self.operands("sum_exscan", dest, source).begin_scan(Call::SumExscan, sum_kernel::<T>())
+        self.operands("sum_exscan", dest, source).begin_scan(sum_kernel::<T>(), false)
     }
 
     /// `dest` on every PE, the root too, becomes the `source` of PE `root`. Collective (`OpenSHMEM

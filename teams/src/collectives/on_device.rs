@@ -6,63 +6,51 @@ use oxshmem_spaces::SymView;
 
 use super::operands::Operands;
 use crate::{
-    device::{DeviceCollective, OnDevice, Stage, Work, Written},
+    device::{DeviceCollective, OnDevice, Stage, Written},
     memory::span::Span,
+    operation::Operation,
     queue::Collective,
     reduction::sum_kernel,
-    signature::Signature,
 };
 
 impl<'a> Operands<'a> {
-    /// Begins one such collective. `sign` checks its operands, which it is given as those of a
-    /// collective in the host's staging memory, and `inner` is the collective there.
+    /// Begins one such collective.
     #[cold]
     #[inline(never)]
-    pub(super) fn begin_on_device(
-        self,
-        work: Work,
-        sign: &dyn Fn(&Self) -> Result<Signature>,
-        inner: &dyn Fn(Self) -> Collective<'a>,
-    ) -> Collective<'a> {
+    pub(super) fn begin_on_device(self, operation: Operation) -> Collective<'a> {
         let core = self.core;
-        let on_device = match core.placed(self.call, self.views(), self.elements_of_each()) {
+        let on_device = match core.placed(self.call, self.views(), [self.dest_elements, self.elements]) {
             // What is in device memory has no elements.
-            Ok(Stage::Host(views)) => return inner(self.at(views)),
+            Ok(Stage::Host(views)) => return self.at(views).begin_any(operation),
             Ok(Stage::Device(on_device)) => on_device,
             Err(error) => return core.refuse(self.call, error),
         };
-        let staging = self.at(on_device.staging);
-        if core.devices_do(&on_device, work) {
-            staging.trace();
-            return match sign(&staging) {
-                Ok(signature) => {
-                    let direct = DeviceCollective::new(&on_device, work, self.size);
-                    staging.task(signature, move |group| async move { direct.run(&group, signature).await })
-                }
-                Err(error) => core.refuse(self.call, error),
-            };
+        let staged = self.at(on_device.staging);
+        if !core.devices_do(&on_device, operation) {
+            return staged.begin_staged(&on_device, operation);
         }
-        self.staged(&on_device, staging, work, inner)
+        staged.trace();
+        match staged.describe(operation) {
+            Ok(call) => {
+                let by_devices = DeviceCollective::new(&on_device, call);
+                staged.task(call.signature, move |group| async move { by_devices.run(&group).await })
+            }
+            Err(error) => core.refuse(self.call, error),
+        }
     }
 
-    /// Has it done in the host's staging memory.
-    fn staged(
-        self,
-        on_device: &OnDevice<'a>,
-        staging: Self,
-        work: Work,
-        inner: &dyn Fn(Self) -> Collective<'a>,
-    ) -> Collective<'a> {
+    /// Begins it in the staging memory, which these are the operands in.
+    fn begin_staged(self, on_device: &OnDevice<'a>, operation: Operation) -> Collective<'a> {
         let (core, me, n) = (self.core, self.core.group.my_pe(), self.core.group.n_pes());
-        let mut staged = core.stage(self.call, on_device, self.elements_of_each(), self.size, work.reads(me));
-        let written = work.written(me, n);
+        let mut staged = core.stage(on_device, self.size, operation.reads(me));
+        let written = operation.written(me, n);
         let mut add = || -> Result<()> {
             if matches!(written, Written::Collected) {
                 let [total, mine] = staged.sums;
                 let sum = Self::new(core, "sum_reduce", total, mine);
                 staged.then(sum.begin_reduce(sum_kernel::<u64>()))?;
             }
-            staged.then(inner(staging))
+            staged.then(self.begin_any(operation))
         };
         match add() {
             Ok(()) => staged.end(written),
@@ -79,11 +67,7 @@ impl<'a> Operands<'a> {
         [view(self.memory[0], self.dest), view(self.memory[1], self.source)]
     }
 
-    fn elements_of_each(&self) -> [usize; 2] {
-        [self.dest_elements, self.elements]
-    }
-
-    /// The same with its bytes somewhere else.
+    /// These operands with their bytes somewhere else.
     fn at(self, [dest, source]: [SymView<'a, u8>; 2]) -> Self {
         let memory = [dest.allocation(), source.allocation()];
         Self { dest: Span::of(dest), source: Span::of(source), memory, ..self }

@@ -7,14 +7,10 @@ use oxshmem_base::{Error, Result};
 use oxshmem_spaces::{Element, SymView, allocation::Allocation};
 
 use crate::{
-    algorithm::{
-        exchange::Deal,
-        tree_broadcast::TreeBroadcast,
-        work::{Called, Work},
-    },
+    algorithm::called::Called,
     group::Group,
     memory::span::Span,
-    message::Wide,
+    operation::Operation,
     queue::{Collective, Core, Shown},
     signature::{Moved, Signature},
 };
@@ -69,16 +65,50 @@ impl<'a> Operands<'a> {
         self.memory.iter().any(|memory| memory.domain().is_device())
     }
 
-    /// What tells the call from others, on whichever memory.
+    /// Describes the call, if its operands are what the operation demands of them.
     #[inline(always)]
-    pub(crate) fn sign(&self, signature: Signature) -> Signature {
+    pub(crate) fn describe(&self, operation: Operation) -> Result<Called> {
+        let n = self.core.group.n_pes();
+        let (mut to_do, mut len) = (operation, self.elements);
+        match operation {
+            Operation::Meet | Operation::Collect { .. } => self.ours()?,
+            Operation::Reduce(_) | Operation::Scan { .. } => {
+                self.times(1).and_then(|()| self.disjoint_or_same())?;
+            }
+            Operation::Broadcast { root, to_root } => {
+                self.times(1)?;
+                if root >= n {
+                    return Err(Error::PeOutOfRange { call: self.call, pe: root, n_pes: n });
+                }
+                if to_root {
+                    self.disjoint_or_same()?;
+                }
+            }
+            Operation::Fcollect => self.times(n).and_then(|()| self.disjoint_but_own())?,
+            Operation::Alltoall => {
+                self.times(1).and_then(|()| self.divisible(n)).and_then(|()| self.disjoint())?;
+                len = self.elements / n;
+            }
+            Operation::Alltoalls { dst, sst, nelems } => {
+                let count = n.saturating_mul(nelems);
+                self.strided([dst, sst], count)?;
+                self.disjoint_elements([dst, sst], count)?;
+                len = nelems;
+                // One element is where it is, whatever the strides are.
+                if count <= 1 {
+                    to_do = Operation::Alltoalls { dst: 1, sst: 1, nelems };
+                }
+            }
+        }
+        let signature = Signature::of(operation, self.moved, len, self.dest_elements);
         // Spans in the host's staging memory are what is behind.
-        signature.on_device(self.dest.offset() >= self.core.group.staging_from)
+        let signature = signature.on_device(self.dest.offset() >= self.core.group.staging_from);
+        Ok(Called { operation: to_do, signature, size: self.size, source: self.source, dest: self.dest })
     }
 
     /// An error if the team is no more, or memory is not this PE's in host memory.
     #[inline(always)]
-    pub(crate) fn ours(&self) -> Result<()> {
+    fn ours(&self) -> Result<()> {
         self.core.check_turn(self.call)?;
         self.core.group.pe().counters().collective();
         let pe = self.core.group.pe();
@@ -89,15 +119,9 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// An error also if source and destination differ in length.
-    #[inline(always)]
-    pub(crate) fn equal(&self) -> Result<()> {
-        self.times(1)
-    }
-
     /// An error also if the destination is not `n` times as long as the source.
     #[inline(always)]
-    pub(crate) fn times(&self, n: usize) -> Result<()> {
+    fn times(&self, n: usize) -> Result<()> {
         self.ours()?;
         if self.elements.checked_mul(n) == Some(self.dest_elements) { Ok(()) } else { Err(self.mismatch(n)) }
     }
@@ -110,7 +134,7 @@ impl<'a> Operands<'a> {
 
     /// An error if the source does not divide into `n` blocks.
     #[inline(always)]
-    pub(crate) fn divisible(&self, n: usize) -> Result<()> {
+    fn divisible(&self, n: usize) -> Result<()> {
         if self.elements.is_multiple_of(n) {
             return Ok(());
         }
@@ -120,22 +144,22 @@ impl<'a> Operands<'a> {
 
     /// An error if source and destination overlap.
     #[inline(always)]
-    pub(crate) fn disjoint(&self) -> Result<()> {
+    fn disjoint(&self) -> Result<()> {
         match self.dest.overlaps(self.source) && self.core.group.n_pes() > 1 {
             true => Err(Error::Overlap { call: self.call }),
             false => Ok(()),
         }
     }
 
-    /// The same, unless they are the same.
+    /// An error if they overlap and are not the same.
     #[inline(always)]
-    pub(crate) fn disjoint_or_same(&self) -> Result<()> {
+    fn disjoint_or_same(&self) -> Result<()> {
         if self.dest == self.source { Ok(()) } else { self.disjoint() }
     }
 
-    /// The same, unless the source is this PE's block of the destination.
+    /// An error if they overlap and the source is not this PE's block of the destination.
     #[inline(always)]
-    pub(crate) fn disjoint_but_own(&self) -> Result<()> {
+    fn disjoint_but_own(&self) -> Result<()> {
         match self.dest.overlaps(self.source) && !self.is_own_block() {
             true => self.disjoint(),
             false => Ok(()),
@@ -152,7 +176,7 @@ impl<'a> Operands<'a> {
     /// one of the source (`OpenSHMEM 1.6 §4.2`). Elements of one may lie between those of the
     /// other.
     #[inline(always)]
-    pub(crate) fn disjoint_elements(&self, strides: [usize; 2], count: usize) -> Result<()> {
+    fn disjoint_elements(&self, strides: [usize; 2], count: usize) -> Result<()> {
         match self.dest.overlaps(self.source) && self.elements_meet(strides, count) {
             true => self.disjoint(),
             false => Ok(()),
@@ -173,9 +197,9 @@ impl<'a> Operands<'a> {
     }
 
     /// An error if a stride is 0, or `count` elements with the strides are not in the slices.
-    pub(crate) fn strided(&self, [dst, sst]: [usize; 2], count: usize, size: usize) -> Result<()> {
+    fn strided(&self, [dst, sst]: [usize; 2], count: usize) -> Result<()> {
         self.ours()?;
-        for (what, value) in [("dst", dst), ("sst", sst), ("an element", size)] {
+        for (what, value) in [("dst", dst), ("sst", sst), ("an element", self.size)] {
             if value == 0 {
                 return Err(Error::InvalidStride { call: self.call, what, value });
             }
@@ -189,45 +213,6 @@ impl<'a> Operands<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Has the PEs exchange what goes through slots.
-    #[inline(always)]
-    pub(crate) fn exchange(&self, deal: Deal, signature: Signature) -> Collective<'a> {
-        self.core.exchange(deal, signature, [self.source, self.dest], self.memory)
-    }
-
-    /// Has the root send a message to all: what `of` makes of the call's signature.
-    #[inline(always)]
-    pub(crate) fn broadcast_in_tree(
-        &self,
-        signature: Signature,
-        of: impl FnOnce(Signature) -> TreeBroadcast,
-    ) -> Collective<'a> {
-        self.core.broadcast_in_tree(signature, self.memory, of)
-    }
-
-    /// Has the PEs reach into each other's memory. Not inline, as what follows, so that the way of
-    /// the small ones stays narrow.
-    #[inline(never)]
-    pub(crate) fn direct(self, work: Work, signature: Signature) -> Collective<'a> {
-        self.core.direct(Called { work, signature, source: self.source, dest: self.dest }, self.memory)
-    }
-
-    /// Leaves the collective of a team on several hosts to a task.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn across<F>(
-        self,
-        wide: &Arc<Wide>,
-        signature: Signature,
-        task: impl FnOnce(Arc<Wide>, Arc<Group>) -> F + Send + 'static,
-    ) -> Collective<'a>
-    where
-        F: Future<Output = Result<()>> + Send + 'static,
-    {
-        let wide = Arc::clone(wide);
-        self.task(signature, move |group| task(wide, group))
     }
 
     /// Leaves the collective to a task, which owns its memory.

@@ -13,26 +13,23 @@ use oxshmem_spaces::{
 };
 
 use super::{
-    OnDevice, Work,
+    OnDevice,
     plan::{self, DeviceShare, DeviceStep, Plan},
 };
 use crate::{
-    algorithm::{exchange::meet, lengths::LENGTH_AT, room::check_room, sync::sync_here},
+    algorithm::{called::Called, exchange::meet, lengths::LENGTH_AT, sync::sync_here},
     group::Group,
-    memory::{scratch::LINE, span::Span},
-    signature::Signature,
+    memory::scratch::LINE,
+    operation::Operation,
 };
 
 /// One that was called, with the memory that it works on.
 pub(crate) struct DeviceCollective {
     pub(super) device: AnyDevice,
-    pub(super) work: Work,
-    /// Bytes of an element.
-    size: usize,
+    /// With the destination and the source where they are in the host's staging memory.
+    pub(super) call: Called,
     pub(super) dest: SymSlice<u8>,
     pub(super) source: SymSlice<u8>,
-    /// Where the destination is in the host's staging memory.
-    pub(super) staging: Span,
 }
 
 /// The operands of a PE.
@@ -50,37 +47,30 @@ pub(super) struct PeOperands {
 const _: () = assert!(size_of::<PeOperands>() <= LINE);
 
 impl DeviceCollective {
-    pub(crate) fn new(operands: &OnDevice<'_>, work: Work, size: usize) -> Self {
+    pub(crate) fn new(operands: &OnDevice<'_>, call: Called) -> Self {
         let [dest, source] = operands.views;
-        if let Some((pattern, op, number)) = plan::what(work) {
+        if let Some((pattern, op, number)) = plan::what(call.operation) {
             operands.device.prepare(dest.allocation().pe().local_pe(), pattern, op, number);
         }
-        Self {
-            device: Arc::clone(operands.device),
-            work,
-            size,
-            dest: dest.to_owned(),
-            source: source.to_owned(),
-            staging: Span::of(operands.staging[0]),
-        }
+        Self { device: Arc::clone(operands.device), call, dest: dest.to_owned(), source: source.to_owned() }
     }
 
     /// Does it, together with the other PEs of the team.
     ///
     /// # Errors
     /// They call something else, or a device fails.
-    pub(crate) async fn run(self, group: &Group, signature: Signature) -> Result<()> {
-        match (group.wide(), self.work) {
-            (Some(wide), Work::Reduce(kernel)) => {
-                return self.reduce_wide(group, wide, kernel, signature).await;
+    pub(crate) async fn run(self, group: &Group) -> Result<()> {
+        match (group.wide(), self.call.operation) {
+            (Some(wide), Operation::Reduce(kernel)) => {
+                return self.reduce_wide(group, wide, kernel).await;
             }
-            (Some(wide), Work::Broadcast { root, to_root }) => {
-                return self.broadcast_wide(group, wide, (root, to_root), signature).await;
+            (Some(wide), Operation::Broadcast { root, to_root }) => {
+                return self.broadcast_wide(group, wide, root, to_root).await;
             }
             _ => {}
         }
-        let operands = self.exchange(group, signature).await?;
-        let done = match self.check(group, signature, &operands) {
+        let operands = self.exchange(group).await?;
+        let done = match self.check(group, &operands) {
             Ok(()) => self.perform(group, &self.plan(group, &operands)).await,
             Err(error) => Err(error),
         };
@@ -92,7 +82,7 @@ impl DeviceCollective {
 
     /// Waits for all PEs of this host, and returns their operands. No PE leaves its next ones
     /// before they meet again.
-    pub(super) async fn exchange(&self, group: &Group, signature: Signature) -> Result<Vec<PeOperands>> {
+    pub(super) async fn exchange(&self, group: &Group) -> Result<Vec<PeOperands>> {
         let [source, dest] = [&self.source, &self.dest].map(|slice| slice.view().extent());
         let mine = PeOperands {
             source: source.offset as u64,
@@ -102,7 +92,7 @@ impl DeviceCollective {
         };
         let place = group.general(LENGTH_AT, size_of::<PeOperands>());
         group.memory.write(place, bytemuck::bytes_of(&mine));
-        meet(group, signature).await?;
+        meet(group, self.call.signature).await?;
         let operands = group.blocks().map(|local_pe| {
             let mut operands = PeOperands::default();
             group.memory.read_from(place, local_pe, bytemuck::bytes_of_mut(&mut operands));
@@ -112,10 +102,10 @@ impl DeviceCollective {
     }
 
     /// Whether every destination has room, where signatures do not guarantee it.
-    fn check(&self, group: &Group, signature: Signature, operands: &[PeOperands]) -> Result<()> {
-        if matches!(self.work, Work::Collect) {
+    fn check(&self, group: &Group, operands: &[PeOperands]) -> Result<()> {
+        if matches!(self.call.operation, Operation::Collect { .. }) {
             let lengths: Vec<_> = operands.iter().map(|pe| [pe.source_len, pe.dest_len]).collect();
-            check_room(group, signature, self.staging, self.size, &lengths)?;
+            self.call.check_room(group, &lengths)?;
         }
         Ok(())
     }
@@ -128,9 +118,9 @@ impl DeviceCollective {
             let place = |(pe, it)| unsafe { DevicePlace::new(pe, offset(it) as usize) };
             group.blocks().zip(operands).map(place).collect()
         };
-        let size = self.size;
+        let Called { operation, size, .. } = self.call;
         Plan {
-            work: self.work,
+            operation,
             size,
             from: places(|operands| operands.source),
             to: places(|operands| operands.dest),

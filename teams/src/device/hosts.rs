@@ -11,14 +11,14 @@ use std::{ops::Range, pin::pin};
 use oxshmem_base::Result;
 use oxshmem_spaces::device::{DevicePlace, End};
 
-use super::{DeviceCollective, Direction, Work, plan::Plan};
+use super::{DeviceCollective, Direction, plan::Plan};
 use crate::{
     algorithm::sync::sync_here,
     group::Group,
     hosts::{Wire, both, pieces},
     message::Wide,
+    operation::Operation,
     reduction::Kernel,
-    signature::Signature,
 };
 
 /// What leaders do with what is in their staging memory.
@@ -35,28 +35,32 @@ impl DeviceCollective {
         group: &Group,
         wide: &Wide,
         kernel: &'static Kernel,
-        signature: Signature,
     ) -> Result<()> {
-        if self.staging.is_empty() {
-            return wide.sync_for(group, signature).await;
+        if self.call.dest.is_empty() {
+            return wide.sync_for(group, self.call.signature).await;
         }
         let wire = wide.wire(group);
-        let operands = self.exchange(group, signature).await?;
-        let Plan { work, size, from, to, lens } = self.plan(group, &operands);
+        let operands = self.exchange(group).await?;
+        let Plan { operation, size, from, to, lens } = self.plan(group, &operands);
         // Where the leader has what this host has, and where the result is to be.
         let (mine, result) = (if group.n() == 1 { from[0] } else { to[0] }, to[0]);
-        let hand_out =
-            Plan { work: Work::Broadcast { root: 0, to_root: false }, size, from: to.clone(), to, lens };
+        let hand_out = Plan {
+            operation: Operation::Broadcast { root: 0, to_root: false },
+            size,
+            from: to.clone(),
+            to,
+            lens,
+        };
         // What fails here is returned when the others do not wait for this PE any more.
         let mut done = Ok(());
         if group.n() > 1 {
             let lens = hand_out.lens.clone();
-            done = self.perform(group, &Plan { work, size, from, to: vec![result], lens }).await;
+            done = self.perform(group, &Plan { operation, size, from, to: vec![result], lens }).await;
             sync_here(group).await?;
         }
         if group.me() == 0 {
             let ends = [Some(mine), Some(result)];
-            let pipeline = self.pipeline(&wire, signature, Between::Reduce(kernel), ends);
+            let pipeline = self.pipeline(&wire, Between::Reduce(kernel), ends);
             done = done.and(Box::pin(pipeline).await?);
         }
         if group.n() > 1 {
@@ -71,12 +75,12 @@ impl DeviceCollective {
         &self,
         group: &Group,
         wide: &Wide,
-        (root, to_root): (usize, bool),
-        signature: Signature,
+        root: usize,
+        to_root: bool,
     ) -> Result<()> {
         let wire = wide.wire(group);
         let stands = wide.begin_broadcast(group, root);
-        let operands = self.exchange(group, signature).await?;
+        let operands = self.exchange(group).await?;
         let mut plan = self.plan(group, &operands);
         let (mine, result) = (plan.from[group.me()], plan.to[group.me()]);
         let at = wide.number_here(root);
@@ -84,13 +88,13 @@ impl DeviceCollective {
         let mut done = Ok(());
         if at.is_none() {
             if group.me() == 0 {
-                done = Box::pin(self.pipeline(&wire, signature, between, [None, Some(result)])).await?;
+                done = Box::pin(self.pipeline(&wire, between, [None, Some(result)])).await?;
             }
             sync_here(group).await?;
             // From here on it is one from the leader's destination.
             plan.from.clone_from(&plan.to);
         }
-        plan.work = Work::Broadcast { root: at.unwrap_or(0), to_root: to_root && at.is_some() };
+        plan.operation = Operation::Broadcast { root: at.unwrap_or(0), to_root: to_root && at.is_some() };
         let (mut handed_out, mut went) = (Ok(()), Ok(()));
         let hand_out = async {
             handed_out = self.perform(group, &plan).await;
@@ -98,7 +102,7 @@ impl DeviceCollective {
         };
         let pass_on = async {
             if wide.my_pe == root {
-                went = Box::pin(self.pipeline(&wire, signature, between, [Some(mine), None])).await?;
+                went = Box::pin(self.pipeline(&wire, between, [Some(mine), None])).await?;
             }
             Ok(())
         };
@@ -113,11 +117,10 @@ impl DeviceCollective {
     async fn pipeline(
         &self,
         wire: &Wire<'_>,
-        signature: Signature,
         between: Between,
         [from, to]: [Option<DevicePlace>; 2],
     ) -> Result<Result<()>> {
-        let pieces: Vec<Range<usize>> = pieces(signature, self.staging.len()).collect();
+        let pieces: Vec<Range<usize>> = pieces(self.call.signature, self.call.dest.len()).collect();
         let piece = |step: usize, later: usize| step.checked_sub(later).and_then(|i| pieces.get(i).cloned());
         let mut done = Ok(());
         for step in 0..pieces.len() + 2 {
@@ -130,7 +133,7 @@ impl DeviceCollective {
             };
             let meanwhile = async {
                 let Some(piece) = piece(step, 1) else { return Ok(()) };
-                let span = self.staging.part(piece);
+                let span = self.call.dest.part(piece);
                 match between {
                     Between::Reduce(kernel) => wire.wide.reduce_between(wire, kernel, [span; 2]).await,
                     Between::Broadcast(stands) => wire.wide.across(wire, stands, span).await,
@@ -157,7 +160,7 @@ impl DeviceCollective {
         place: DevicePlace,
         bytes: Range<usize>,
     ) -> Result<()> {
-        let span = self.staging.part(bytes.clone());
+        let span = self.call.dest.part(bytes.clone());
         self.complete(group, |done| {
             let there = End::Device(place.behind(bytes.start));
             let here = End::Host(group.memory.here(span));

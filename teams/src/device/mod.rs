@@ -19,26 +19,14 @@ use oxshmem_spaces::{
 };
 
 pub(crate) use self::direct::DeviceCollective;
-use crate::{queue::Core, reduction::Kernel};
+use crate::{operation::Operation, queue::Core};
 
-/// A collective on device memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Work {
-    Broadcast { root: usize, to_root: bool },
-    Collect,
-    Fcollect,
-    Alltoall,
-    Alltoalls { dst: usize, sst: usize, nelems: usize },
-    Reduce(&'static Kernel),
-    Scan { kernel: &'static Kernel, inclusive: bool },
-}
-
-impl Work {
+impl Operation {
     /// What of its destination PE `me` of `n` has written.
     pub(crate) fn written(self, me: usize, n: usize) -> Written {
         match self {
             Self::Broadcast { root, to_root: false } if root == me => Written::Nothing,
-            Self::Collect => Written::Collected,
+            Self::Collect { .. } => Written::Collected,
             Self::Alltoalls { dst, nelems, .. } => Written::Strided(n.saturating_mul(nelems), dst),
             _ => Written::All,
         }
@@ -79,8 +67,10 @@ pub(crate) enum Stage<'a> {
 /// The operands of a collective on device memory, as bytes.
 pub(crate) struct OnDevice<'a> {
     device: &'a AnyDevice,
-    /// The destination and the source.
+    call: &'static str,
+    /// The destination and the source, and how many elements they have.
     views: [SymView<'a, u8>; 2],
+    elements: [usize; 2],
     /// Where they are in the host's staging memory.
     pub(crate) staging: [SymView<'a, u8>; 2],
 }
@@ -105,22 +95,22 @@ impl Core {
             // SAFETY: the staging is as long as the device's memory, whose bytes these are.
             unsafe { SymView::inside_unchecked(staging, pe.image_at() + view.extent().offset, view.len()) }
         });
-        Ok(Stage::Device(OnDevice { device, views, staging }))
+        Ok(Stage::Device(OnDevice { device, call, views, elements, staging }))
     }
 
     /// Whether the devices of the team do a collective by themselves, or what the PEs of this host
     /// do of it. All PEs of a host get the same answer.
-    pub(crate) fn devices_do(&self, operands: &OnDevice<'_>, work: Work) -> bool {
+    pub(crate) fn devices_do(&self, operands: &OnDevice<'_>, operation: Operation) -> bool {
         let (group, device) = (&self.group, operands.device);
         let reach_all = || {
             let pes: Vec<usize> = group.blocks().collect();
             let reaches_all = |&by: &usize| pes.iter().all(|&pe| device.reaches(by, pe));
             pes.len() <= MOST_OPERANDS && pes.iter().all(reaches_all)
         };
-        let can = match work {
-            Work::Reduce(kernel) => plan::number(kernel).is_some(),
-            Work::Broadcast { .. } => true,
-            Work::Scan { kernel, .. } => plan::number(kernel).is_some() && group.wide().is_none(),
+        let can = match operation {
+            Operation::Reduce(kernel) => plan::number(kernel).is_some(),
+            Operation::Broadcast { .. } => true,
+            Operation::Scan { kernel, .. } => plan::number(kernel).is_some() && group.wide().is_none(),
             _ => group.wide().is_none(),
         };
         can && *self.staging.devices_reach.get_or_init(reach_all)

@@ -9,8 +9,10 @@ use std::ops::Range;
 
 use oxshmem_spaces::device::{Blocks, DevicePlace, Number, Pattern, ReduceOp};
 
-use super::Work;
-use crate::reduction::{ElementType, Kernel};
+use crate::{
+    operation::Operation,
+    reduction::{ElementType, Kernel},
+};
 
 /// What a device does in one go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,14 +32,15 @@ const SPREAD: What = (Pattern::Reduce, ReduceOp::Or, Number::U8);
 const BLOCKS: What = (Pattern::Copy, ReduceOp::Or, Number::U8);
 
 /// What devices combine in a collective, if they do.
-pub(super) fn what(work: Work) -> Option<What> {
+pub(super) fn what(operation: Operation) -> Option<What> {
     let of = |pattern, kernel: &Kernel| Some((pattern, kernel.op(), number(kernel)?));
-    match work {
-        Work::Broadcast { .. } | Work::Collect | Work::Fcollect => Some(SPREAD),
-        Work::Alltoall | Work::Alltoalls { .. } => Some(BLOCKS),
-        Work::Reduce(kernel) => of(Pattern::Reduce, kernel),
-        Work::Scan { kernel, inclusive: true } => of(Pattern::InclusiveScan, kernel),
-        Work::Scan { kernel, inclusive: false } => of(Pattern::ExclusiveScan, kernel),
+    match operation {
+        Operation::Meet => None,
+        Operation::Broadcast { .. } | Operation::Collect { .. } | Operation::Fcollect => Some(SPREAD),
+        Operation::Alltoall | Operation::Alltoalls { .. } => Some(BLOCKS),
+        Operation::Reduce(kernel) => of(Pattern::Reduce, kernel),
+        Operation::Scan { kernel, inclusive: true } => of(Pattern::InclusiveScan, kernel),
+        Operation::Scan { kernel, inclusive: false } => of(Pattern::ExclusiveScan, kernel),
     }
 }
 
@@ -69,7 +72,7 @@ impl DeviceShare {
 /// A collective of a team, as the leader of a device sees it.
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub(super) work: Work,
+    pub(super) operation: Operation,
     /// Bytes of an element.
     pub(super) size: usize,
     /// Where the source and the destination of each member are.
@@ -83,13 +86,13 @@ impl Plan {
     /// What a device does for its share.
     pub(super) fn steps(&self, share: &DeviceShare) -> Vec<DeviceStep> {
         let (n, size) = (self.from.len(), self.size);
-        match self.work {
-            Work::Broadcast { root, to_root } => {
+        match self.operation {
+            Operation::Broadcast { root, to_root } => {
                 let pes = share.members.iter().filter(|&&pe| to_root || pe != root);
                 let to = pes.map(|&pe| self.to[pe]).collect();
                 self.spread(self.from[root], to, self.lens[root] * size).into_iter().collect()
             }
-            Work::Collect | Work::Fcollect => {
+            Operation::Collect { .. } | Operation::Fcollect => {
                 let mut start = 0;
                 let steps = (0..n).filter_map(|from| {
                     let to = share.members.iter().map(|&pe| self.to[pe].behind(start)).collect();
@@ -99,16 +102,17 @@ impl Plan {
                 });
                 steps.collect()
             }
-            Work::Reduce(_) | Work::Scan { .. } => self.combine(share),
-            Work::Alltoall => {
+            Operation::Meet => Vec::new(),
+            Operation::Reduce(_) | Operation::Scan { .. } => self.combine(share),
+            Operation::Alltoall => {
                 let block = self.lens[0] / n * size;
                 self.blocks(share, block, [block; 2])
             }
-            Work::Alltoalls { dst, sst, nelems } if n * nelems <= 1 || dst == 1 && sst == 1 => {
+            Operation::Alltoalls { dst: 1, sst: 1, nelems } => {
                 let block = nelems * size;
                 self.blocks(share, block, [block; 2])
             }
-            Work::Alltoalls { dst, sst, nelems } => {
+            Operation::Alltoalls { dst, sst, nelems } => {
                 let blocks =
                     Blocks { len: size, count: nelems, from_stride: sst * size, to_stride: dst * size };
                 let pairs = share.members.iter().flat_map(|&to| (0..n).map(move |from| (from, to)));
@@ -130,7 +134,7 @@ impl Plan {
 
     /// Combines this device's part of all vectors.
     fn combine(&self, share: &DeviceShare) -> Vec<DeviceStep> {
-        let Some(what) = what(self.work) else { return Vec::new() };
+        let Some(what) = what(self.operation) else { return Vec::new() };
         let part = part(self.lens[0], share.count, share.number);
         let start = part.start * self.size;
         let behind = |places: &[DevicePlace]| places.iter().map(|place| place.behind(start)).collect();
@@ -249,8 +253,11 @@ mod tests {
     fn what_is_moved_comes_where_it_belongs_once_on_one_device_and_on_several() {
         for devices in [&[0, 0, 0][..], &[0, 1, 0], &[2, 1, 0]] {
             let (from, to, size) = (places(3, 1000), places(3, 0), 2);
-            let copies = |work, lens: &[usize]| {
-                copied(&Plan { work, size, from: from.clone(), to: to.clone(), lens: lens.to_vec() }, devices)
+            let copies = |operation, lens: &[usize]| {
+                copied(
+                    &Plan { operation, size, from: from.clone(), to: to.clone(), lens: lens.to_vec() },
+                    devices,
+                )
             };
             let collected: Vec<_> = (0..3)
                 .flat_map(|pe| {
@@ -258,18 +265,18 @@ mod tests {
                     (0..6).map(move |i| (at(sources[i].0, 1000 + sources[i].1), at(pe, i)))
                 })
                 .collect();
-            assert_eq!(copies(Work::Collect, &[2, 0, 1]), collected);
+            assert_eq!(copies(Operation::Collect { start: 0 }, &[2, 0, 1]), collected);
             let spread: Vec<_> =
                 [0, 2].into_iter().flat_map(|pe| (0..4).map(move |i| (at(1, 1000 + i), at(pe, i)))).collect();
-            assert_eq!(copies(Work::Broadcast { root: 1, to_root: false }, &[2; 3]), spread);
-            let dealt: Vec<_> = (0..3)
+            assert_eq!(copies(Operation::Broadcast { root: 1, to_root: false }, &[2; 3]), spread);
+            let exchanged: Vec<_> = (0..3)
                 .flat_map(|pe| {
                     let pairs = (0..3).flat_map(move |from| (0..2).map(move |i| (from, i)));
                     pairs.map(move |(from, i)| (at(from, 1000 + 2 * pe + i), at(pe, 2 * from + i)))
                 })
                 .collect();
-            assert_eq!(copies(Work::Alltoall, &[3; 3]), dealt);
-            assert_eq!(copies(Work::Alltoalls { dst: 1, sst: 1, nelems: 1 }, &[3; 3]), dealt);
+            assert_eq!(copies(Operation::Alltoall, &[3; 3]), exchanged);
+            assert_eq!(copies(Operation::Alltoalls { dst: 1, sst: 1, nelems: 1 }, &[3; 3]), exchanged);
             let strided: Vec<_> = (0..3)
                 .flat_map(|pe| {
                     let pairs = (0..3).flat_map(move |from| (0..2).map(move |i| (from, i)));
@@ -279,19 +286,26 @@ mod tests {
                     })
                 })
                 .collect();
-            assert_eq!(copies(Work::Alltoalls { dst: 2, sst: 3, nelems: 2 }, &[18; 3]), strided);
+            assert_eq!(copies(Operation::Alltoalls { dst: 2, sst: 3, nelems: 2 }, &[18; 3]), strided);
         }
     }
 
     #[test]
     fn nothing_is_copied_to_where_it_is() {
         let places = places(3, 64);
-        let plan = |work| Plan { work, size: 8, from: places.clone(), to: places.clone(), lens: vec![4; 3] };
-        let copies = copied(&plan(Work::Broadcast { root: 1, to_root: true }), &[0; 3]);
+        let plan = |operation| Plan {
+            operation,
+            size: 8,
+            from: places.clone(),
+            to: places.clone(),
+            lens: vec![4; 3],
+        };
+        let copies = copied(&plan(Operation::Broadcast { root: 1, to_root: true }), &[0; 3]);
         assert!(copies.len() == 2 * 32 && copies.iter().all(|(from, to)| from.block() == 1 && to != from));
         // Each source is that PE's own block of its destination.
         let sources: Vec<_> = places.iter().enumerate().map(|(pe, place)| place.behind(pe * 32)).collect();
-        let plan = Plan { work: Work::Fcollect, size: 8, from: sources, to: places, lens: vec![4; 3] };
+        let plan =
+            Plan { operation: Operation::Fcollect, size: 8, from: sources, to: places, lens: vec![4; 3] };
         let copies = copied(&plan, &[0; 3]);
         assert!(copies.len() == 6 * 32 && copies.iter().all(|(from, to)| from.block() != to.block()));
     }
@@ -300,8 +314,8 @@ mod tests {
     fn each_device_combines_its_part_of_all_vectors() {
         let (from, to) = (places(3, 4096), places(3, 0));
         let kernel = Kernel::shared(ElementType::F32, ReduceOp::Sum);
-        let work = Work::Scan { kernel, inclusive: false };
-        let plan = Plan { work, size: 4, from, to, lens: vec![100; 3] };
+        let operation = Operation::Scan { kernel, inclusive: false };
+        let plan = Plan { operation, size: 4, from, to, lens: vec![100; 3] };
         let step = |number| plan.steps(&DeviceShare { members: vec![], number, count: 2 });
         let what = (Pattern::ExclusiveScan, ReduceOp::Sum, Number::F32);
         assert_eq!(step(0), [DeviceStep::Combine { what, from: places(3, 4096), to: places(3, 0), len: 64 }]);

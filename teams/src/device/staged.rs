@@ -71,16 +71,10 @@ impl<'a> Staged<'a> {
 impl Core {
     /// Begins with a collective in the staging memory: `reads` says whether a PE reads this PE's
     /// source.
-    pub(crate) fn stage<'a>(
-        &'a self,
-        call: &'static str,
-        operands: &OnDevice<'a>,
-        [dest_elements, elements]: [usize; 2],
-        size: usize,
-        reads: bool,
-    ) -> Staged<'a> {
+    pub(crate) fn stage<'a>(&'a self, operands: &OnDevice<'a>, size: usize, reads: bool) -> Staged<'a> {
+        let OnDevice { device, call, views: [dest, source], elements, staging } = *operands;
+        let [dest_elements, elements] = elements;
         tracing::trace!(target: "oxshmem", call, "in the host's staging memory");
-        let OnDevice { device, views: [dest, source], staging } = *operands;
         let [mine, total] = self.words_of_staging();
         let len = elements as u64;
         let (copied, ours) = (Copy::new(device, [source, staging[1]], elements, size), mine.to_owned());

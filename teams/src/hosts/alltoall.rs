@@ -12,10 +12,11 @@ use super::{
     wire::{CHUNK, Coming, Going, ONCE, Target, WINDOW, Window, Wire, relay},
 };
 use crate::{
+    algorithm::called::Called,
     group::Group,
     memory::span::Span,
     message::{Wide, buffer::Buffer},
-    signature::Signature,
+    operation::Operation,
     tuning::Pairs,
 };
 
@@ -26,17 +27,20 @@ const AHEAD: usize = 64;
 /// What each PE has for each other one: `count` pieces of `size` bytes, which lie `dst` of them
 /// apart in the destination, and `sst` in the source.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
-    pub(crate) count: usize,
-    pub(crate) size: usize,
-    pub(crate) dst: usize,
-    pub(crate) sst: usize,
+struct Layout {
+    count: usize,
+    size: usize,
+    dst: usize,
+    sst: usize,
 }
 
 impl Layout {
-    /// PairBlocks of `bytes`, one behind the other.
-    pub(crate) fn blocks(bytes: usize) -> Self {
-        Self { count: 1, size: bytes, dst: 1, sst: 1 }
+    fn of(call: &Called) -> Self {
+        match call.operation {
+            Operation::Alltoalls { dst, sst, nelems } => Self { count: nelems, size: call.size, dst, sst },
+            // Blocks, one behind the other.
+            _ => Self { count: 1, size: call.given(), dst: 1, sst: 1 },
+        }
     }
 
     fn bytes(self) -> usize {
@@ -56,13 +60,14 @@ impl Layout {
 }
 
 /// One call.
-struct PairBlocks {
+struct PairBlocks<'a> {
+    group: &'a Group,
     layout: Layout,
     source: Span,
     dest: Span,
 }
 
-impl PairBlocks {
+impl PairBlocks<'_> {
     /// Where a part of what this PE has for PE `to` of the team lies, if that is one place.
     fn going(&self, to: usize, part: Range<usize>) -> Option<Span> {
         (self.layout.sst == 1).then(|| self.source.part(self.block(to, part)))
@@ -81,40 +86,35 @@ impl PairBlocks {
 
     /// Reads a part of what a PE of this host, in that block of memory, has for PE `to` of the
     /// team.
-    fn read(&self, group: &Group, block: usize, to: usize, part: Range<usize>, bytes: &mut [u8]) {
+    fn read(&self, block: usize, to: usize, part: Range<usize>, bytes: &mut [u8]) {
         let mut rest = bytes;
         for piece in self.layout.pieces(self.source, self.layout.sst, to, part) {
             let (bytes, behind) = rest.split_at_mut(piece.len());
-            group.memory.read_from(piece, block, bytes);
+            self.group.memory.read_from(piece, block, bytes);
             rest = behind;
         }
     }
 
     /// Writes a part of what PE `from` of the team had for a PE of this host, in that block of
     /// memory.
-    fn write(&self, group: &Group, block: usize, from: usize, part: Range<usize>, bytes: &[u8]) {
+    fn write(&self, block: usize, from: usize, part: Range<usize>, bytes: &[u8]) {
         let mut rest = bytes;
         for piece in self.layout.pieces(self.dest, self.layout.dst, from, part) {
             let (bytes, behind) = rest.split_at(piece.len());
-            group.memory.write_to(piece, block, bytes);
+            self.group.memory.write_to(piece, block, bytes);
             rest = behind;
         }
     }
 }
 
 impl Wide {
-    pub(crate) async fn alltoall(
-        &self,
-        group: &Group,
-        signature: Signature,
-        layout: Layout,
-        [source, dest]: [Span; 2],
-    ) -> Result<()> {
-        let wire = self.wire(group);
+    pub(crate) async fn alltoall(&self, group: &Group, call: &Called) -> Result<()> {
+        let (wire, layout) = (self.wire(group), Layout::of(call));
+        let Called { signature, source, dest, .. } = *call;
         if layout.bytes() == 0 {
             return self.sync_for(group, signature).await;
         }
-        let (blocks, all) = (PairBlocks { layout, source, dest }, 0..layout.bytes());
+        let (blocks, all) = (PairBlocks { group, layout, source, dest }, 0..layout.bytes());
         let (me, n) = (group.me(), group.n());
         for pe in (0..n).map(|distance| (me + distance) % n) {
             let from = layout.pieces(source, layout.sst, self.number(pe), all.clone());
@@ -143,7 +143,7 @@ impl Wide {
     /// One message from each host to each: in round r to the r-th behind it, while those of the
     /// r-th and the next ones before it may come. So a leader has messages of a few hosts in its
     /// memory, however many there are.
-    async fn between_leaders(&self, wire: &Wire<'_>, blocks: &PairBlocks) -> Result<()> {
+    async fn between_leaders(&self, wire: &Wire<'_>, blocks: &PairBlocks<'_>) -> Result<()> {
         let (group, k, each) = (wire.group, self.n_hosts(), blocks.layout.bytes());
         let here = &self.here;
         let (mut sends, mut coming, mut ahead) = (VecDeque::new(), VecDeque::new(), 1..k);
@@ -157,7 +157,7 @@ impl Wide {
                 for pe in 0..here.n() {
                     for to in there.iter() {
                         let (block, behind) = rest.split_at_mut(each);
-                        blocks.read(group, group.block(pe), to, 0..each, block);
+                        blocks.read(group.block(pe), to, 0..each, block);
                         rest = behind;
                     }
                 }
@@ -192,7 +192,7 @@ impl Wide {
     async fn unpack(
         &self,
         wire: &Wire<'_>,
-        blocks: &PairBlocks,
+        blocks: &PairBlocks<'_>,
         coming: &mut VecDeque<(Members, Coming<'_>)>,
     ) -> Result<()> {
         let Some((there, packed)) = coming.pop_front() else { return Ok(()) };
@@ -200,7 +200,7 @@ impl Wide {
         let mut block = packed.chunks_exact(each);
         for from in there.iter() {
             for (pe, block) in (0..group.n()).zip(&mut block) {
-                blocks.write(group, group.block(pe), from, 0..each, block);
+                blocks.write(group.block(pe), from, 0..each, block);
             }
         }
         Ok(())
@@ -208,7 +208,7 @@ impl Wide {
 
     /// In round r each PE sends to the r-th behind it, and receives from the r-th before it. It
     /// waits for that some rounds later.
-    async fn short_between_all(&self, wire: &Wire<'_>, blocks: &PairBlocks) -> Result<()> {
+    async fn short_between_all(&self, wire: &Wire<'_>, blocks: &PairBlocks<'_>) -> Result<()> {
         let (group, n, each) = (wire.group, self.members.n(), blocks.layout.bytes());
         let local = &self.here;
         let is_far = |pe: &usize| local.pe_of(*pe).is_none();
@@ -221,20 +221,20 @@ impl Wide {
                 }
                 if let Some(to) = Some((self.my_pe + round) % n).filter(is_far) {
                     let mut bytes = wire.buffer(each);
-                    blocks.read(group, group.here(), to, 0..each, &mut bytes);
+                    blocks.read(group.here(), to, 0..each, &mut bytes);
                     sends.add(wire.send(to, ONCE, bytes)?).await?;
                 }
             }
             let is_due = coming.front().is_some_and(|&(due, ..)| due <= round);
             if is_due && let Some((_, from, came)) = coming.pop_front() {
-                blocks.write(group, group.here(), from, 0..each, &came.await?);
+                blocks.write(group.here(), from, 0..each, &came.await?);
             }
         }
         sends.empty().await
     }
 
     /// Exchanges long blocks in chunks, each round by itself.
-    async fn long_between_all(&self, wire: &Wire<'_>, blocks: &PairBlocks) -> Result<()> {
+    async fn long_between_all(&self, wire: &Wire<'_>, blocks: &PairBlocks<'_>) -> Result<()> {
         let (group, n, each) = (wire.group, self.members.n(), blocks.layout.bytes());
         let is_far = |pe: &usize| self.here.pe_of(*pe).is_none();
         let chunks = || (0..each).step_by(CHUNK).map(|start| start..(start + CHUNK).min(each));
@@ -244,22 +244,24 @@ impl Wide {
                 Some(span) => Going::Lies(span),
                 None => {
                     let mut bytes = wire.buffer(part.len());
-                    blocks.read(group, group.here(), to, part, &mut bytes);
+                    blocks.read(group.here(), to, part, &mut bytes);
                     Going::Is(bytes)
                 }
             });
-            let coming = chunks().filter(|_| is_far(&from));
-            let place = |part: &Range<usize>| match blocks.coming(from, part.clone()) {
-                Some(span) => Target::There(span),
-                None => Target::Apart(part.len()),
-            };
+            let coming = chunks().filter(|_| is_far(&from)).map(|part| {
+                let target = match blocks.coming(from, part.clone()) {
+                    Some(span) => Target::There(span),
+                    None => Target::Apart(part.len()),
+                };
+                (part, target)
+            });
             let take = |part, came: Option<Buffer>| {
                 if let Some(bytes) = came {
-                    blocks.write(group, group.here(), from, part, &bytes);
+                    blocks.write(group.here(), from, part, &bytes);
                 }
                 None
             };
-            relay(wire, [to, from], going, coming, place, take).await?;
+            relay(wire, [to, from], going, coming, take).await?;
         }
         Ok(())
     }
@@ -275,7 +277,7 @@ mod tests {
         for (layout, stride) in [
             (Layout { count: 7, size: 4, dst: 3, sst: 1 }, 3),
             (Layout { count: 7, size: 4, dst: 3, sst: 1 }, 1),
-            (Layout::blocks(100), 1),
+            (Layout { count: 1, size: 100, dst: 1, sst: 1 }, 1),
         ] {
             for step in [1, 3, 16, 1000] {
                 for pe in 0..3 {

@@ -9,11 +9,15 @@ use oxshmem_base::{Error, Result};
 use super::{
     both,
     collect::bruck,
-    pieces, read, spread,
+    hand_out, pieces, read, spread,
     wire::{CHUNK, Delivery, FLOW, ONCE, PIECE, WINDOW, Window, Wire},
 };
 use crate::{
-    algorithm::{chunks::broadcast_here, tree_broadcast::ToRoot, work::chunk},
+    algorithm::{
+        called::{Called, chunk},
+        chunks::broadcast_here,
+        tree_broadcast::ToRoot,
+    },
     group::Group,
     memory::span::Span,
     message::{Message, Wide, buffer::Buffer},
@@ -28,23 +32,22 @@ struct Links {
 }
 
 impl Wide {
-    /// What is in `source` on PE `root` comes to the `dest` of all, or of all others.
+    /// What PE `root` has comes to all, or to all others.
     pub(crate) async fn broadcast(
         &self,
         group: &Group,
-        signature: Signature,
+        call: &Called,
         root: usize,
-        [source, dest]: [Span; 2],
         to_root: ToRoot,
     ) -> Result<()> {
-        let wire = self.wire(group);
+        let (wire, Called { signature, source, dest, .. }) = (self.wire(group), *call);
         let stands = self.begin_broadcast(group, root);
         let node = stands[1];
         if node != self.node {
             if group.me() == 0 {
                 self.across_in_pieces(&wire, signature, stands, dest).await?;
             }
-            return spread(group, signature, 0, [dest, dest], true).await;
+            return hand_out(group, call).await;
         }
         if group.n() == 1 {
             if to_root {
@@ -54,7 +57,7 @@ impl Wide {
         }
         // Every member is on its host.
         let at = self.nodes.of(node).pe_of(root).unwrap_or_default();
-        let here = spread(group, signature, at, [source, dest], to_root);
+        let here = spread(group, call, at, [source, dest], to_root);
         if self.my_pe != root {
             return here.await;
         }

@@ -8,60 +8,48 @@ use oxshmem_base::Result;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    read, spread,
+    hand_out, read,
     wire::{CHUNK, Going, Target, Wire, relay, wrong_length},
 };
 use crate::{
     algorithm::{
+        called::{Called, Lengths},
         chunks::broadcast_here,
         direct,
         lengths::{self, CARRIED},
-        room::{Lengths, check_room},
-        work::{Called, Work},
     },
     group::Group,
     memory::span::Span,
     message::{Wide, buffer::Buffer, call_check::CARGO},
-    signature::Signature,
+    operation::Operation,
     tuning::{Gather, rounds},
 };
 
 impl Wide {
     /// All PEs' `source`, which are equally long.
-    pub(crate) fn fcollect(
-        &self,
-        group: &Group,
-        signature: Signature,
-        [source, dest]: [Span; 2],
-    ) -> impl Future<Output = Result<()>> {
-        let len = source.len();
+    pub(crate) fn fcollect(&self, group: &Group, call: &Called) -> impl Future<Output = Result<()>> {
+        let len = call.source.len();
         let starts = (0..=self.members.n()).map(|pe| pe * len).collect();
-        self.gather(group, signature, [source, dest], starts)
+        self.gather(group, call, starts)
     }
 
-    /// All PEs' `source`, of elements of `size` bytes. What a host gives goes with the lengths of
-    /// it if it is short, and if that is so of all hosts, nothing more is sent.
-    pub(crate) async fn collect(
-        &self,
-        group: &Group,
-        signature: Signature,
-        [source, dest]: [Span; 2],
-        size: usize,
-    ) -> Result<()> {
+    /// All PEs' `source`. What a host gives goes with the lengths of it if it is short, and if that
+    /// is so of all hosts, nothing more is sent.
+    pub(crate) async fn collect(&self, group: &Group, call: &Called) -> Result<()> {
         let carried = match group.choices.collect_between(self.n_hosts(), 0) {
             Gather::Bruck => (CARGO / self.n_hosts()).min(CARRIED),
             Gather::Ring => 0,
         };
-        let Given { lengths, blocks: given } =
-            Box::pin(self.exchange_lengths(group, signature, [source, dest], carried)).await?;
-        let dest = dest.part(0..check_room(group, signature, dest, size, &lengths)?);
+        let Given { lengths, blocks: given } = Box::pin(self.exchange_lengths(group, call, carried)).await?;
+        let dest = call.dest.part(0..call.check_room(group, &lengths)?);
+        let call = &Called { dest, ..*call };
         let mut starts = vec![0];
         for len in lengths.iter().map(|&[len, _]| len as usize) {
             starts.push(starts[starts.len() - 1] + len);
         }
         let blocks = NodeBlocks { wide: self, starts: &starts, dest };
         if (0..self.n_hosts()).any(|node| blocks.len(node) > carried) {
-            return Box::pin(self.gather(group, signature, [source, dest], starts)).await;
+            return Box::pin(self.gather(group, call, starts)).await;
         }
         for (node, bytes) in given.iter().enumerate() {
             blocks.write(group, node, 0..blocks.len(node), self.given(node, bytes));
@@ -70,20 +58,14 @@ impl Wide {
             // Each has a message of all.
             return Ok(());
         }
-        spread(group, signature, 0, [dest, dest], true).await
+        hand_out(group, call).await
     }
 
     /// Gives all PEs of the team the [lengths](Lengths) of each of them, and the leaders what hosts
     /// give that give up to `carried` bytes.
-    async fn exchange_lengths(
-        &self,
-        group: &Group,
-        signature: Signature,
-        spans: [Span; 2],
-        carried: usize,
-    ) -> Result<Given> {
+    async fn exchange_lengths(&self, group: &Group, call: &Called, carried: usize) -> Result<Given> {
         let wire = self.wire(group);
-        let (here, mine) = lengths::lengths(group, signature, spans, carried).await?;
+        let (here, mine) = lengths::lengths(group, call, carried).await?;
         if group.me() > 0 {
             let all = broadcast_here(group, None, 0).await?;
             return Ok(Given { lengths: lengths_in(&all).collect(), blocks: Vec::new() });
@@ -121,13 +103,8 @@ impl Wide {
     }
 
     /// PE i's `source` comes to `dest` of all PEs, from `starts[i]` to `starts[i + 1]`.
-    async fn gather(
-        &self,
-        group: &Group,
-        signature: Signature,
-        [source, dest]: [Span; 2],
-        starts: Vec<usize>,
-    ) -> Result<()> {
+    async fn gather(&self, group: &Group, call: &Called, starts: Vec<usize>) -> Result<()> {
+        let Called { signature, source, dest, .. } = *call;
         if dest.is_empty() {
             return self.sync_for(group, signature).await;
         }
@@ -136,8 +113,8 @@ impl Wide {
         // A PE that is alone on its host has its block to itself until it is sent.
         let alone = (group.n() == 1).then_some(source);
         if alone.is_none() {
-            let work = Work::Collect { start };
-            Box::pin(direct::run(group, Called { work, signature, source, dest })).await?;
+            let operation = Operation::Collect { start };
+            Box::pin(direct::run(group, Called { operation, ..*call })).await?;
         }
         if group.me() == 0 {
             let blocks = NodeBlocks { wide: self, starts: &starts, dest };
@@ -157,7 +134,7 @@ impl Wide {
                 Gather::Ring => Box::pin(ring(&wire, &blocks, alone)).await?,
             }
         }
-        spread(group, signature, 0, [dest, dest], true).await
+        hand_out(group, call).await
     }
 }
 
@@ -291,7 +268,7 @@ async fn bruck_of(
         for Range { start, end } in nodes().map(&sizes.of) {
             (least, most) = (least + start, most + end - 1);
         }
-        let came = wire.exchange_some(to, packed, from, least..most + 1, round.into()).await?;
+        let came = wire.exchange([to, from], packed, least..most + 1, round.into()).await?;
         let mut rest = &came[..];
         for node in nodes() {
             let block = (sizes.first)(node, rest).and_then(|len| rest.split_at_checked(len));
@@ -317,7 +294,7 @@ async fn ring(wire: &Wire<'_>, blocks: &NodeBlocks<'_>, alone: Option<Span>) -> 
         [span] => Going::Lies(span),
         _ => Going::Is(blocks.read(group, node, part)),
     };
-    let place = |(node, part): &(usize, Range<usize>)| match blocks.places(*node, part.clone())[..] {
+    let target = |node: usize, part: &Range<usize>| match blocks.places(node, part.clone())[..] {
         [span] => Target::There(span),
         _ => Target::Apart(part.len()),
     };
@@ -330,6 +307,7 @@ async fn ring(wire: &Wire<'_>, blocks: &NodeBlocks<'_>, alone: Option<Span>) -> 
     };
     let neighbours = [1, k - 1].map(|distance| wire.wide.leader((me + distance) % k));
     let coming = (1..k).flat_map(|step| chunks((me + k - step) % k));
+    let coming = coming.map(|(node, part)| ((node, part.clone()), target(node, &part)));
     let own = chunks(me).map(|(node, part)| {
         if let Some(source) = alone {
             for place in blocks.places(node, part.clone()) {
@@ -338,5 +316,5 @@ async fn ring(wire: &Wire<'_>, blocks: &NodeBlocks<'_>, alone: Option<Span>) -> 
         }
         going((node, part))
     });
-    relay(wire, neighbours, own, coming, place, take).await
+    relay(wire, neighbours, own, coming, take).await
 }

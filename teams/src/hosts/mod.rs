@@ -32,17 +32,18 @@ use std::{
 use oxshmem_base::Result;
 use oxshmem_ops::{Cmp, wait::WordWait};
 
-pub(crate) use self::{alltoall::Layout, reduce::doubling, wire::Wire};
+pub(crate) use self::{reduce::doubling, wire::Wire};
 use crate::{
     algorithm::{
+        called::Called,
         direct,
         exchange::meet,
         tree_broadcast::{ToRoot, TreeBroadcast},
-        work::{Called, Work},
     },
     group::{Flag, Group, POISON},
     memory::{scratch::BROADCAST_BULK, span::Span},
     message::{Wide, buffer::Buffer},
+    operation::Operation,
     signature::Signature,
 };
 
@@ -195,7 +196,7 @@ pub(crate) async fn both(
 /// others.
 async fn spread(
     group: &Group,
-    signature: Signature,
+    call: &Called,
     root: usize,
     [source, dest]: [Span; 2],
     to_root: ToRoot,
@@ -207,12 +208,16 @@ async fn spread(
         return Ok(());
     }
     if source.len() > BROADCAST_BULK {
-        // What was done before may still be at work on the destinations of others.
-        let work = Work::Broadcast { root, to_root, are_ready: false };
-        return Box::pin(direct::run(group, Called { work, signature, source, dest })).await;
+        let operation = Operation::Broadcast { root, to_root };
+        return Box::pin(direct::run(group, Called { operation, source, dest, ..*call })).await;
     }
     let dest = if to_root || group.me() != root { dest } else { source };
-    flow(group, TreeBroadcast::new(signature, root, source, dest)).await
+    flow(group, TreeBroadcast::new(call.signature, root, [source, dest])).await
+}
+
+/// Gives what the leader has in its destination to all PEs of this host.
+fn hand_out<'a>(group: &'a Group, call: &'a Called) -> impl Future<Output = Result<()>> {
+    spread(group, call, 0, [call.dest; 2], true)
 }
 
 /// Waits until all PEs of this host have come.

@@ -8,43 +8,37 @@ use std::ops::Range;
 use oxshmem_base::Result;
 
 use super::{
-    pieces, spread,
+    hand_out, pieces,
     wire::{CHUNK, Delivery, EXTRA, Going, PIECE, RESULT, Target, Wire, relay},
 };
 use crate::{
     algorithm::{
+        called::{Called, chunk},
         direct,
-        exchange::{Deal, exchange},
-        work::{Called, Work, chunk},
+        exchange::{Exchange, exchange},
     },
     group::Group,
     memory::span::{Side, Span},
     message::{Wide, buffer::Buffer},
     reduction::Kernel,
-    signature::Signature,
     tuning::{CHUNKS_IN_RING, Fold},
 };
 
 impl Wide {
-    pub(crate) async fn reduce(
-        &self,
-        group: &Group,
-        signature: Signature,
-        kernel: &'static Kernel,
-        [source, dest]: [Span; 2],
-    ) -> Result<()> {
+    pub(crate) async fn reduce(&self, group: &Group, call: &Called, kernel: &'static Kernel) -> Result<()> {
+        let Called { signature, dest, .. } = *call;
         if dest.is_empty() {
             return self.sync_for(group, signature).await;
         }
         let wire = self.wire(group);
-        let mine = reduce_here(group, signature, kernel, [source, dest]).await?;
+        let mine = reduce_here(group, call).await?;
         if group.me() == 0 {
             for piece in pieces(signature, dest.len()) {
                 let spans = [mine, dest].map(|span| span.part(piece.clone()));
                 self.reduce_between(&wire, kernel, spans).await?;
             }
         }
-        spread(group, signature, 0, [dest, dest], true).await
+        hand_out(group, call).await
     }
 
     /// The leaders' part: what each of them has in `mine` is combined, and comes to the `dest` of
@@ -80,23 +74,15 @@ impl Wide {
 /// Combines the sources of this host's PEs, in the destination of the first. What the others have
 /// in theirs is unspecified. Where it is then: a PE that is alone on its host has it in its source,
 /// from which it need not be copied.
-async fn reduce_here(
-    group: &Group,
-    signature: Signature,
-    kernel: &'static Kernel,
-    [source, dest]: [Span; 2],
-) -> Result<Span> {
+async fn reduce_here(group: &Group, call: &Called) -> Result<Span> {
     if group.n() == 1 {
-        return Ok(source);
+        return Ok(call.source);
     }
-    match group.choices.reduces_in_slots(source.len()) {
-        true => Box::pin(exchange(group, Deal::Reduce(kernel), signature, [source, dest])).await?,
-        false => {
-            let work = Work::ReduceToFirst(kernel);
-            Box::pin(direct::run(group, Called { work, signature, source, dest })).await?;
-        }
+    match group.choices.in_slots(call.operation, call.given()) {
+        true => Box::pin(exchange(group, Exchange::new(group, *call))).await?,
+        false => Box::pin(direct::run(group, *call)).await?,
     }
-    Ok(dest)
+    Ok(call.dest)
 }
 
 /// Recursive doubling between the leaders: log₂ k rounds, in each of which one merges what it has
@@ -117,7 +103,7 @@ pub(crate) async fn doubling(
     }
     for round in 0..pairs.rounds {
         let other = pairs.with(wire, round);
-        let mut came = wire.exchange(other, mine.clone(), other, len, round.into()).await?;
+        let mut came = wire.exchange([other; 2], mine.clone(), len..len + 1, round.into()).await?;
         if pairs.is_first(round) {
             merge(&mut mine, &came);
         } else {
@@ -279,10 +265,10 @@ async fn ring(wire: &Wire<'_>, kernel: &Kernel, [mine, dest]: [Span; 2]) -> Resu
     // What comes in the last of the first k - 1 rounds is complete with this host's: it began at
     // the right neighbour.
     let coming = (1..2 * k - 1).flat_map(|round| chunks(me + 2 * k - round).map(move |part| (round, part)));
-    let place = |(round, part): &(usize, Range<usize>)| match *round < k {
-        true => Target::Apart(part.len()),
-        false => Target::There(dest.part(part.clone())),
-    };
+    let coming = coming.map(|(round, part)| match round < k {
+        true => ((round, part.clone()), Target::Apart(part.len())),
+        false => ((round, part.clone()), Target::There(dest.part(part))),
+    });
     let take = |(round, part): (usize, Range<usize>), came: Option<Buffer>| {
         let [mine, dest] = [mine, dest].map(|span| span.part(part.clone()));
         match came {
@@ -298,5 +284,5 @@ async fn ring(wire: &Wire<'_>, kernel: &Kernel, [mine, dest]: [Span; 2]) -> Resu
     };
     let neighbours = [1, k - 1].map(|distance| wire.wide.leader((me + distance) % k));
     let own = chunks(me).map(|part| Going::Lies(mine.part(part)));
-    relay(wire, neighbours, own, coming, place, take).await
+    relay(wire, neighbours, own, coming, take).await
 }

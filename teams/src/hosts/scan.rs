@@ -12,12 +12,11 @@ use oxshmem_base::Result;
 
 use super::{collect::bruck, gathered, read, release, wire::Wire};
 use crate::{
-    algorithm::exchange::combine_bytes,
+    algorithm::{called::Called, exchange::combine_bytes},
     group::Group,
     memory::span::Span,
     message::{Wide, buffer::Buffer},
     reduction::Kernel,
-    signature::Signature,
     tuning::rounds,
 };
 
@@ -42,38 +41,33 @@ impl RunningSum {
 }
 
 /// One call.
-struct Scan {
+struct Scan<'a> {
+    group: &'a Group,
     kernel: &'static Kernel,
     inclusive: bool,
     source: Span,
     dest: Span,
 }
 
-impl Scan {
+impl Scan<'_> {
     /// A part of the vector of a PE of this host.
-    fn read(&self, group: &Group, pe: usize, part: Range<usize>) -> Buffer {
+    fn read(&self, pe: usize, part: Range<usize>) -> Buffer {
         let mut bytes = Buffer::zeros(part.len());
-        group.memory.read_from(self.source.part(part), group.block(pe), &mut bytes);
+        self.group.memory.read_from(self.source.part(part), self.group.block(pe), &mut bytes);
         bytes
     }
 
     /// Adds `next`, which is that of a PE, and writes what it gets if it is number `pe` of this
     /// host.
-    fn step(
-        &self,
-        group: &Group,
-        running: &mut RunningSum,
-        next: Buffer,
-        pe: Option<usize>,
-        part: &Range<usize>,
-    ) {
+    fn step(&self, running: &mut RunningSum, next: Buffer, pe: Option<usize>, part: &Range<usize>) {
         let zero = |total: &Option<Buffer>| total.clone().unwrap_or_else(|| Buffer::zeros(part.len()));
         let before = if self.inclusive || pe.is_none() { None } else { Some(zero(&running.total)) };
         running.add(next);
         if let Some(pe) = pe {
             let result = before.as_ref().or(running.total.as_ref());
             if let Some(result) = result {
-                group.memory.write_to(self.dest.part(part.clone()), group.block(pe), result);
+                let to = self.group.block(pe);
+                self.group.memory.write_to(self.dest.part(part.clone()), to, result);
             }
         }
     }
@@ -83,15 +77,14 @@ impl Wide {
     pub(crate) async fn scan(
         &self,
         group: &Group,
-        signature: Signature,
+        call: &Called,
         kernel: &'static Kernel,
         inclusive: bool,
-        [source, dest]: [Span; 2],
     ) -> Result<()> {
-        let wire = self.wire(group);
+        let (wire, Called { signature, source, dest, .. }) = (self.wire(group), *call);
         gathered(group, signature).await?;
         if group.me() == 0 {
-            let scan = Scan { kernel, inclusive, source, dest };
+            let scan = Scan { group, kernel, inclusive, source, dest };
             let in_blocks = (0..self.n_hosts()).all(|node| self.is_block(node));
             let vectors = if in_blocks { 4 } else { self.members.n() };
             let piece = (ROOM / vectors / ALIGN * ALIGN).max(ALIGN);
@@ -107,21 +100,21 @@ impl Wide {
         release(group, signature).await
     }
 
-    async fn scan_blocks(&self, wire: &Wire<'_>, scan: &Scan, part: Range<usize>) -> Result<()> {
+    async fn scan_blocks(&self, wire: &Wire<'_>, scan: &Scan<'_>, part: Range<usize>) -> Result<()> {
         let (group, kernel) = (wire.group, scan.kernel);
         let mut here = read(wire, scan.source.part(part.clone()));
         for pe in 1..group.n() {
-            combine_bytes(kernel, &mut here, &scan.read(group, pe, part.clone()));
+            combine_bytes(kernel, &mut here, &scan.read(pe, part.clone()));
         }
         let total = before(wire, kernel, here).await?;
         let mut running = RunningSum { kernel, total };
         for pe in 0..group.n() {
-            scan.step(group, &mut running, scan.read(group, pe, part.clone()), Some(pe), &part);
+            scan.step(&mut running, scan.read(pe, part.clone()), Some(pe), &part);
         }
         Ok(())
     }
 
-    async fn scan_all(&self, wire: &Wire<'_>, scan: &Scan, part: Range<usize>) -> Result<()> {
+    async fn scan_all(&self, wire: &Wire<'_>, scan: &Scan<'_>, part: Range<usize>) -> Result<()> {
         let (group, len) = (wire.group, part.len());
         let mut mine = Buffer::zeros(group.n() * len);
         for (pe, bytes) in mine.chunks_exact_mut(len).enumerate() {
@@ -138,7 +131,7 @@ impl Wide {
             let node = self.node_of(group, pe);
             let Some(next) = left[node].next() else { break };
             let is_here = node == self.node;
-            scan.step(group, &mut running, wire.copy_of(next), is_here.then_some(local), &part);
+            scan.step(&mut running, wire.copy_of(next), is_here.then_some(local), &part);
             local += usize::from(is_here);
         }
         Ok(())

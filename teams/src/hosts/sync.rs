@@ -27,7 +27,7 @@ impl Wide {
                 let distance = 1 << round;
                 let to = self.leader((self.node + distance) % k);
                 let from = self.leader((self.node + k - distance) % k);
-                wire.exchange(to, Buffer::zeros(0), from, 0, round.into()).await?;
+                wire.exchange([to, from], Buffer::zeros(0), 0..1, round.into()).await?;
             }
         }
         release(group, signature).await

@@ -275,24 +275,11 @@ impl<'a> Wire<'a> {
         Ok(Message::Aloft(flight))
     }
 
-    /// Sends to one PE and receives from another at the same time.
+    /// Sends to one PE and receives as many bytes as `lens` has from another at the same time.
     pub(super) async fn exchange(
         &self,
-        to: usize,
+        [to, from]: [usize; 2],
         bytes: Buffer,
-        from: usize,
-        len: usize,
-        step: u64,
-    ) -> Result<Buffer> {
-        self.exchange_some(to, bytes, from, len..len + 1, step).await
-    }
-
-    /// [Exchanges](Self::exchange) where as many bytes come as `lens` has.
-    pub(super) async fn exchange_some(
-        &self,
-        to: usize,
-        bytes: Buffer,
-        from: usize,
         lens: Range<usize>,
         step: u64,
     ) -> Result<Buffer> {
@@ -354,22 +341,21 @@ pub(super) enum Going {
 }
 
 /// Passes messages around a ring: first this PE's `own`, then what `take` gives back of those that
-/// come, of which `place` says where they go. Several are under way at a time, both ways.
+/// are `coming`, each to a target. Several are under way at a time, both ways.
 pub(super) async fn relay<'a, I>(
     wire: &Wire<'a>,
     [right, left]: [usize; 2],
     mut own: impl Iterator<Item = Going>,
-    mut coming: impl Iterator<Item = I>,
-    place: impl Fn(&I) -> Target,
+    mut coming: impl Iterator<Item = (I, Target)>,
     mut take: impl FnMut(I, Option<Buffer>) -> Option<Going>,
 ) -> Result<()> {
     let (mut sends, mut receives, mut passed) = (Window::default(), VecDeque::new(), VecDeque::new());
     let (mut sent, mut received) = (0, 0);
     loop {
         while receives.len() < WINDOW
-            && let Some(item) = coming.next()
+            && let Some((item, target)) = coming.next()
         {
-            let delivery = match place(&item) {
+            let delivery = match target {
                 Target::There(span) => wire.receive_to(left, FLOW, span)?,
                 Target::Apart(len) => Delivery::Apart(wire.receive(left, FLOW, len)?),
             };

@@ -67,14 +67,14 @@ use self::{
 };
 use crate::{
     algorithm::{
-        exchange::{Deal, Exchange, Quick},
+        called::Called,
+        exchange::{Exchange, Quick},
         sync::Sync,
-        tree_broadcast::TreeBroadcast,
-        work::Called,
+        tree_broadcast::{ToRoot, TreeBroadcast},
     },
     group::Group,
     hosts::sync::sync_in,
-    memory::{span::Span, staging::Staging},
+    memory::staging::Staging,
     signature::Signature,
 };
 
@@ -236,29 +236,36 @@ impl Core {
         })
     }
 
-    /// An exchange of what was called with.
-    #[inline]
-    pub(crate) fn exchange<'a>(
-        &'a self,
-        deal: Deal,
-        signature: Signature,
-        spans: [Span; 2],
-        memory: [&'a Arc<Allocation>; 2],
-    ) -> Collective<'a> {
+    /// Calls a collective: `push` puts the one with its number into the queue, and returns its
+    /// ticket.
+    #[inline(always)]
+    fn call(&self, signature: Signature, push: impl FnOnce(&mut Queue, u64) -> u64) -> Collective<'_> {
         let (called, mut number) = (self.called(), 0);
         let ticket = self.with_queue(|queue| {
             self.retire(queue);
             number = queue.next();
-            let signature = signature.numbered(number);
-            if queue.front.is_none()
-                && let Some(begun) = Quick::begin(&self.group, &deal, signature, spans)
-            {
-                return self.begun_quickly(queue, begun, memory);
-            }
-            self.push_exchange(queue, Exchange::new(&self.group, deal, signature, spans), memory)
+            push(queue, number)
         });
         self.record(called, number, ticket, || signature.activity());
         Collective::new(self, ticket)
+    }
+
+    /// A collective that is an exchange through slots.
+    #[inline]
+    pub(crate) fn exchange<'a>(
+        &'a self,
+        mut call: Called,
+        memory: [&'a Arc<Allocation>; 2],
+    ) -> Collective<'a> {
+        self.call(call.signature, |queue, number| {
+            call.signature = call.signature.numbered(number);
+            if queue.front.is_none()
+                && let Some(begun) = Quick::begin(&self.group, &call)
+            {
+                return self.begun_quickly(queue, begun, memory);
+            }
+            self.push_exchange(queue, Exchange::new(&self.group, call), memory)
+        })
     }
 
     /// Apart from what is quick, so that this keeps to the registers.
@@ -268,21 +275,18 @@ impl Core {
         self.push(queue, Running::Exchange(exchange, used))
     }
 
-    /// A message from a root to all, of what was called with: what `of` makes of the call's
-    /// signature.
+    /// A broadcast that goes down a tree, from destination to destination.
     #[inline(always)]
     pub(crate) fn broadcast_in_tree<'a>(
         &'a self,
-        signature: Signature,
+        call: &Called,
+        root: usize,
+        to_root: ToRoot,
         memory: [&'a Arc<Allocation>; 2],
-        of: impl FnOnce(Signature) -> TreeBroadcast,
     ) -> Collective<'a> {
-        let (called, mut number) = (self.called(), 0);
-        let ticket = self.with_queue(|queue| {
-            self.retire(queue);
-            number = queue.next();
-            let signature = signature.numbered(number);
-            let mut broadcast = of(signature);
+        self.call(call.signature, |queue, number| {
+            let signature = call.signature.numbered(number);
+            let mut broadcast = TreeBroadcast::pushed(signature, root, [call.source, call.dest], to_root);
             if queue.front.is_some() {
                 let used = queue.lend(memory);
                 return self.push_behind(queue, Running::Broadcast(broadcast, used));
@@ -297,24 +301,16 @@ impl Core {
             let begun = begun.map(|()| broadcast_begun(&broadcast, &self.group));
             queue.front = Some(Running::Broadcast(broadcast, Use::of(memory)));
             self.begun(queue, begun)
-        });
-        self.record(called, number, ticket, || signature.activity());
-        Collective::new(self, ticket)
+        })
     }
 
     /// A collective in the memory of all PEs.
     pub(crate) fn direct<'a>(&'a self, call: Called, memory: [&'a Arc<Allocation>; 2]) -> Collective<'a> {
-        let (called, mut number) = (self.called(), 0);
-        let signature = call.signature;
-        let ticket = self.with_queue(|queue| {
-            self.retire(queue);
-            number = queue.next();
+        self.call(call.signature, |queue, _| {
             let used = queue.lend(memory);
             let direct = queue.direct(call);
             self.push(queue, Running::Direct(direct, used))
-        });
-        self.record(called, number, ticket, || signature.activity());
-        Collective::new(self, ticket)
+        })
     }
 
     /// The blocks of the heap, by number, that the collective at the front uses without owning

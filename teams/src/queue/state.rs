@@ -13,9 +13,9 @@ use oxshmem_spaces::allocation::Allocation;
 use super::running::{Running, Use};
 use crate::{
     algorithm::{
+        called::Called,
         direct::Direct,
         exchange::{Buffers, Exchange},
-        work::Called,
     },
     check::call_log::CallLog,
     group::Group,

@@ -1,19 +1,19 @@
 //! Flat exchanges: what every PE has given lies in slots of its own, and each takes what it needs.
 
+use std::ops::Range;
+
 use oxshmem_base::Result;
 use smallvec::SmallVec;
 
-use super::{Buffers, Deal, Exchange, Single, Small, combine_bytes};
+use super::{Buffers, Exchange, Single, Small, combine_bytes};
 use crate::{
-    algorithm::{
-        room::{Lengths, check_room},
-        work::Called,
-    },
+    algorithm::called::{Called, Lengths},
     group::Group,
     memory::{
         scratch::{self, INLINE},
         span::Span,
     },
+    operation::Operation,
     reduction::Kernel,
 };
 
@@ -22,13 +22,13 @@ impl Exchange {
     pub(super) fn send_to_all(&self, group: &Group, buffers: &mut Buffers) -> Result<()> {
         let me = group.me();
         for pe in group.others() {
-            match self.deal {
-                Deal::Alltoalls { .. } => {
-                    let [block, ..] = buffers.get(self.block(group).1);
+            match self.call.operation {
+                Operation::Alltoalls { .. } => {
+                    let [block, ..] = buffers.get(self.call.given());
                     self.pack(group, pe, block);
                     self.leave(group, me, block, pe);
                 }
-                Deal::Collect { .. } if self.bytes() > Self::most_collected(group) => {
+                Operation::Collect { .. } if self.bytes() > Self::most_collected(group) => {
                     // Its length is in the signature; the rest goes another way.
                     self.leave(group, me, &[], pe);
                 }
@@ -44,9 +44,12 @@ impl Exchange {
     /// What of the source goes to `pe`.
     #[inline(always)]
     pub(super) fn given(&self, pe: usize) -> Span {
-        match self.deal {
-            Deal::Alltoall { block } => self.source.part(pe * block..(pe + 1) * block),
-            _ => self.source,
+        match self.call.operation {
+            Operation::Alltoall => {
+                let block = self.call.given();
+                self.call.source.part(pe * block..(pe + 1) * block)
+            }
+            _ => self.call.source,
         }
     }
 
@@ -63,9 +66,8 @@ impl Exchange {
         &self,
         group: &Group,
         kernel: &Kernel,
-        mut pes: std::ops::Range<usize>,
-        total: &mut [u8],
-        next: &mut [u8],
+        mut pes: Range<usize>,
+        [total, next]: [&mut [u8]; 2],
     ) {
         let len = total.len();
         let read = |pe: usize, to: &mut [u8]| {
@@ -86,28 +88,29 @@ impl Exchange {
     #[inline(always)]
     pub(super) fn take_all(&self, group: &Group, buffers: &mut Buffers) -> Result<()> {
         let (me, n) = (group.me(), group.n());
-        match self.deal {
-            Deal::Meet => {}
-            Deal::Reduce(kernel) => self.take_combined(group, kernel, 0..n, buffers),
-            Deal::Scan { kernel, inclusive } => {
+        match self.call.operation {
+            Operation::Meet | Operation::Broadcast { .. } => {}
+            Operation::Reduce(kernel) => self.take_combined(group, kernel, 0..n, buffers),
+            Operation::Scan { kernel, inclusive } => {
                 self.take_combined(group, kernel, 0..me + usize::from(inclusive), buffers);
             }
-            Deal::Fcollect => {
+            Operation::Fcollect => {
                 let len = self.bytes();
                 for pe in 0..n {
                     let came = self.received(group, pe, len);
-                    group.memory.copy_here(self.dest.part(pe * len..(pe + 1) * len), came);
+                    group.memory.copy_here(self.call.dest.part(pe * len..(pe + 1) * len), came);
                 }
             }
-            Deal::Collect { size } => self.take_collected(group, size)?,
-            Deal::Alltoall { block } => {
+            Operation::Collect { .. } => self.take_collected(group)?,
+            Operation::Alltoall => {
+                let block = self.call.given();
                 for pe in 0..n {
-                    let dest = self.dest.part(pe * block..(pe + 1) * block);
+                    let dest = self.call.dest.part(pe * block..(pe + 1) * block);
                     group.memory.copy_here(dest, self.received(group, pe, block));
                 }
             }
-            Deal::Alltoalls { size, dst, .. } => {
-                let (elements, block) = self.block(group);
+            Operation::Alltoalls { dst, nelems, .. } => {
+                let (size, block) = (self.call.size, self.call.given());
                 let [packed, ..] = buffers.get(block);
                 for pe in 0..n {
                     match pe == me {
@@ -115,8 +118,8 @@ impl Exchange {
                         false => group.memory.read(self.received(group, pe, block), packed),
                     }
                     for (i, element) in packed.chunks_exact(size).enumerate() {
-                        let start = (pe * elements + i) * dst * size;
-                        group.memory.write(self.dest.part(start..start + size), element);
+                        let start = (pe * nelems + i) * dst * size;
+                        group.memory.write(self.call.dest.part(start..start + size), element);
                     }
                 }
             }
@@ -129,53 +132,51 @@ impl Exchange {
         &self,
         group: &Group,
         kernel: &Kernel,
-        pes: std::ops::Range<usize>,
+        pes: Range<usize>,
         buffers: &mut Buffers,
     ) {
         let len = self.bytes();
         if len <= size_of::<Single>() {
             let [mut total, mut next] = [Single([0; _]); 2];
-            self.combine(group, kernel, pes, &mut total.0[..len], &mut next.0[..len]);
-            group.memory.write(self.dest, &total.0[..len]);
+            self.combine(group, kernel, pes, [&mut total.0[..len], &mut next.0[..len]]);
+            group.memory.write(self.call.dest, &total.0[..len]);
         } else if len <= INLINE {
             let [mut total, mut next] = [Small([0; 128]); 2];
-            self.combine(group, kernel, pes, &mut total.0[..len], &mut next.0[..len]);
-            group.memory.write(self.dest, &total.0[..len]);
+            self.combine(group, kernel, pes, [&mut total.0[..len], &mut next.0[..len]]);
+            group.memory.write(self.call.dest, &total.0[..len]);
         } else {
             let [total, next] = buffers.get(len);
-            self.combine(group, kernel, pes, total, next);
-            group.memory.write(self.dest, total);
+            self.combine(group, kernel, pes, [&mut *total, next]);
+            group.memory.write(self.call.dest, total);
         }
     }
 
     /// The lengths of `pe` in a `collect`, once all have come.
     #[inline(always)]
-    fn lengths(&self, group: &Group, pe: usize, size: usize) -> Lengths {
+    fn lengths(&self, group: &Group, pe: usize) -> Lengths {
         if pe == group.me() {
-            return [self.bytes(), self.dest.len()].map(|bytes| bytes as u64);
+            return [self.bytes(), self.call.dest.len()].map(|bytes| bytes as u64);
         }
-        let call = self.signature_in(group, pe).0;
+        let (call, size) = (self.signature_in(group, pe).0, self.call.size);
         [(call.len() * size) as u64, call.room().saturating_mul(size) as u64]
     }
 
     /// How many bytes `pe` gives to a `collect`, once all have come.
     #[inline(always)]
-    fn length_of(&self, group: &Group, pe: usize, size: usize) -> usize {
-        self.lengths(group, pe, size)[0] as usize
+    fn length_of(&self, group: &Group, pe: usize) -> usize {
+        self.lengths(group, pe)[0] as usize
     }
 
     /// What is left to do after a `collect` in which some block was too long for the slots, so that
     /// only the lengths have come.
     #[cold]
     pub(crate) fn follow_up(&self, group: &Group) -> Result<Option<Called>> {
-        let Deal::Collect { size } = self.deal else { return Ok(None) };
-        if group.n() == 1 || !self.is_too_long(group, size) {
+        if group.n() == 1 || !self.is_too_long(group) {
             return Ok(None);
         }
-        let lengths: SmallVec<[Lengths; 16]> =
-            (0..group.n()).map(|pe| self.lengths(group, pe, size)).collect();
-        check_room(group, self.signature, self.dest, size, &lengths)?;
-        Ok(Some(Called::collect(group, self.signature, self.source, self.dest, &lengths)))
+        let lengths: SmallVec<[Lengths; 16]> = (0..group.n()).map(|pe| self.lengths(group, pe)).collect();
+        self.call.check_room(group, &lengths)?;
+        Ok(Some(self.call.with_lengths(group.me(), &lengths)))
     }
 
     /// The most bytes of a `collect` that come with their number.
@@ -184,48 +185,40 @@ impl Exchange {
         group.choices.tuning.gathered_in_slots
     }
 
-    fn is_too_long(&self, group: &Group, size: usize) -> bool {
+    fn is_too_long(&self, group: &Group) -> bool {
         let capacity = Self::most_collected(group);
-        (0..group.n()).any(|pe| self.length_of(group, pe, size) > capacity)
+        (0..group.n()).any(|pe| self.length_of(group, pe) > capacity)
     }
 
-    pub(super) fn take_collected(&self, group: &Group, size: usize) -> Result<()> {
-        if group.n() > 1 && self.is_too_long(group, size) {
+    pub(super) fn take_collected(&self, group: &Group) -> Result<()> {
+        if group.n() > 1 && self.is_too_long(group) {
             return Ok(());
         }
         let (mut total, mut least) = (0, usize::MAX);
         for pe in 0..group.n() {
-            let [len, room] = self.lengths(group, pe, size).map(|bytes| bytes as usize);
+            let [len, room] = self.lengths(group, pe).map(|bytes| bytes as usize);
             (total, least) = (total + len, least.min(room));
         }
         if least < total {
-            let lengths: Vec<Lengths> = (0..group.n()).map(|pe| self.lengths(group, pe, size)).collect();
-            check_room(group, self.signature, self.dest, size, &lengths)?;
+            let lengths: Vec<Lengths> = (0..group.n()).map(|pe| self.lengths(group, pe)).collect();
+            self.call.check_room(group, &lengths)?;
         }
         let mut start = 0;
         for pe in 0..group.n() {
-            let len = self.length_of(group, pe, size);
-            group.memory.copy_here(self.dest.part(start..start + len), self.received(group, pe, len));
+            let len = self.length_of(group, pe);
+            group.memory.copy_here(self.call.dest.part(start..start + len), self.received(group, pe, len));
             start += len;
         }
         Ok(())
     }
 
-    /// Elements and bytes of one block of a strided exchange.
-    pub(super) fn block(&self, group: &Group) -> (usize, usize) {
-        let Deal::Alltoalls { size, .. } = self.deal else { return (0, 0) };
-        let elements = self.signature.len();
-        debug_assert!(group.n() > 0);
-        (elements, elements * size)
-    }
-
     /// Brings the strided elements for `pe` together.
     pub(super) fn pack(&self, group: &Group, pe: usize, to: &mut [u8]) {
-        let Deal::Alltoalls { size, sst, .. } = self.deal else { return };
-        let elements = self.signature.len();
+        let Operation::Alltoalls { sst, nelems, .. } = self.call.operation else { return };
+        let size = self.call.size;
         for (i, element) in to.chunks_exact_mut(size).enumerate() {
-            let start = (pe * elements + i) * sst * size;
-            group.memory.read(self.source.part(start..start + size), element);
+            let start = (pe * nelems + i) * sst * size;
+            group.memory.read(self.call.source.part(start..start + size), element);
         }
     }
 }

@@ -6,9 +6,9 @@
 //!
 //! What a PE sends goes into a *slot* of the receiver's scratch memory: a number, by which the
 //! receiver sees that it has come, the signature of the call, and the payload, which lies elsewhere
-//! if it is longer than a slot. Slots come in two sets that exchanges use in turn. Who writes into
-//! a set has ended the exchange before, so all PEs have begun that one, and ended the one before
-//! it, which used the same set.
+//! if it is longer than a slot. Slots come in two sets that exchanges use in turn. A PE that writes
+//! into a set has ended the exchange before, so all PEs have begun that one, and ended the one
+//! before it, which used the same set.
 //!
 //! - *flat*: each PE sends to each other one. One message's time.
 //! - *tree*: up and down a tree of radix 4. No PE sends more than five messages.
@@ -27,44 +27,24 @@ use oxshmem_base::Result;
 pub(crate) use self::quick::Quick;
 
 use crate::{
+    algorithm::called::Called,
     check::NumberWait,
     group::{Awaited, Group},
     memory::{
         scratch::{self, INLINE, PAYLOAD_AT},
         span::Span,
     },
+    operation::Operation,
     reduction::Kernel,
     signature::Signature,
     tuning::{Mode, RADIX},
 };
 
-/// What the PEs do with each other's bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Deal {
-    /// Nothing: they only meet.
-    Meet,
-    /// Each gets the combination of all.
-    Reduce(&'static Kernel),
-    /// Each gets the combination of those up to it, or before it.
-    Scan { kernel: &'static Kernel, inclusive: bool },
-    /// Each gets all, one behind the other.
-    Fcollect,
-    /// The same, where they may differ in length: the signatures say by how much.
-    Collect { size: usize },
-    /// Each gets its block of all PEs', one behind the other, of so many bytes.
-    Alltoall { block: usize },
-    /// The same with strides, in elements of `size` bytes.
-    Alltoalls { size: usize, dst: usize, sst: usize },
-}
-
 /// One exchange under way, from its first message to its last wait.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     mode: Mode,
-    deal: Deal,
-    signature: Signature,
-    source: Span,
-    dest: Span,
+    call: Called,
     number: u64,
     step: ExchangeStep,
     wait: NumberWait,
@@ -74,7 +54,7 @@ pub(crate) struct Exchange {
 enum ExchangeStep {
     /// It has not begun.
     Called,
-    /// Flat: waiting for the PE that comes so many places behind this one.
+    /// Flat: waiting for the PE that comes this many places behind this one.
     From(usize),
     /// Tree: waiting for that child.
     Child(usize),
@@ -110,30 +90,29 @@ impl Buffers {
 }
 
 impl Exchange {
-    /// An exchange of `source` into `dest`. At most as many bytes as go through slots.
+    /// The exchange that a collective is which goes [through
+    /// slots](crate::tuning::Choices::in_slots).
     #[inline(always)]
-    pub(crate) fn new(group: &Group, deal: Deal, signature: Signature, [source, dest]: [Span; 2]) -> Self {
+    pub(crate) fn new(group: &Group, call: Called) -> Self {
         Self {
             mode: group.choices.mode,
-            deal,
-            signature,
-            source,
-            dest,
+            call,
             number: 0,
             step: ExchangeStep::Called,
             wait: NumberWait::default(),
         }
     }
 
-    /// A meeting before or after `signature`'s PEs reach into each other's memory.
-    pub(crate) fn meeting(group: &Group, signature: Signature) -> Self {
+    /// One without data, before or after `signature`'s PEs reach into each other's memory.
+    pub(crate) fn meet(group: &Group, signature: Signature) -> Self {
         let nothing = group.scratch(0, 0);
-        Self::new(group, Deal::Meet, signature, [nothing; 2])
+        let operation = Operation::Meet;
+        Self::new(group, Called { operation, signature, size: 0, source: nothing, dest: nothing })
     }
 
     /// What was called.
     pub(crate) fn signature(&self) -> Signature {
-        self.signature
+        self.call.signature
     }
 
     /// What it waits for last, if that is all it does before it ends here.
@@ -150,7 +129,7 @@ impl Exchange {
     /// Whether it is one that may have to [go on](Self::follow_up).
     #[inline(always)]
     pub(crate) fn is_collect(&self) -> bool {
-        matches!(self.deal, Deal::Collect { .. })
+        matches!(self.call.operation, Operation::Collect { .. })
     }
 
     #[inline(always)]
@@ -219,7 +198,7 @@ impl Exchange {
         }
     }
 
-    /// Flat: the last message has come, from the PE that comes so many places behind this one.
+    /// Flat: the last message has come, from the PE that comes `distance` places behind this one.
     #[inline(always)]
     fn take_last(&self, group: &Group, buffers: &mut Buffers, distance: usize) -> Result<ExchangeStep> {
         self.check(group, self.behind(group, distance))?;
@@ -235,10 +214,10 @@ impl Exchange {
 
     /// Bytes that each PE gives. Those of a `collect` may differ.
     fn bytes(&self) -> usize {
-        self.source.len()
+        self.call.source.len()
     }
 
-    /// The place of the payload in slot `index`, for so many bytes.
+    /// The place of the payload of `len` bytes in slot `index`.
     #[inline(always)]
     fn payload(&self, group: &Group, index: usize, len: usize) -> Span {
         let place = if len > INLINE {
@@ -256,29 +235,39 @@ impl Exchange {
         group.wake([(pe, scratch::slot(self.number, index))].into_iter());
     }
 
-    /// The same to a PE that is to be [woken](Group::wake) then.
+    /// [Sends](Self::send) to a PE that is to be [woken](Group::wake) then.
     #[inline(always)]
     fn leave(&self, group: &Group, index: usize, bytes: &[u8], pe: usize) {
         group.memory.write_to(self.payload(group, index, bytes.len()), group.block(pe), bytes);
-        group.leave(group.words_of(pe).0, scratch::slot(self.number, index), self.number, self.signature);
+        group.leave(
+            group.words_of(pe).0,
+            scratch::slot(self.number, index),
+            self.number,
+            self.call.signature,
+        );
     }
 
-    /// The same of a span of this PE.
+    /// [Leaves](Self::leave) a span of this PE.
     #[inline(always)]
     fn leave_span(&self, group: &Group, index: usize, span: Span, pe: usize) {
         let to = self.payload(group, index, span.len());
         group.memory.copy(to, group.block(pe), span, group.here());
-        group.leave(group.words_of(pe).0, scratch::slot(self.number, index), self.number, self.signature);
+        group.leave(
+            group.words_of(pe).0,
+            scratch::slot(self.number, index),
+            self.number,
+            self.call.signature,
+        );
     }
 
     /// Compares the signature in slot `index` with this PE's.
     #[inline(always)]
     fn check(&self, group: &Group, index: usize) -> Result<()> {
         let (signature, from) = self.signature_in(group, index);
-        if signature.agrees(self.signature) {
+        if signature.agrees(self.call.signature) {
             return Ok(());
         }
-        Err(group.differ(from, signature, self.signature))
+        Err(group.differ(from, signature, self.call.signature))
     }
 
     #[inline(always)]
@@ -287,23 +276,15 @@ impl Exchange {
     }
 }
 
-/// A short reduction or scan inside of a task.
-pub(crate) async fn exchange(
-    group: &Group,
-    deal: Deal,
-    signature: Signature,
-    spans: [Span; 2],
-) -> Result<()> {
-    let mut exchange = Exchange::new(group, deal, signature, spans);
+/// All of one, inside of a task.
+pub(crate) async fn exchange(group: &Group, mut exchange: Exchange) -> Result<()> {
     let mut buffers = Buffers::default();
     poll_fn(|cx| exchange.poll(group, &mut buffers, &|| cx.waker().clone())).await
 }
 
 /// Waits for every PE to come here, and compares what they call.
 pub(crate) async fn meet(group: &Group, signature: Signature) -> Result<()> {
-    let mut meeting = Exchange::meeting(group, signature);
-    let mut buffers = Buffers::default();
-    poll_fn(|cx| meeting.poll(group, &mut buffers, &|| cx.waker().clone())).await
+    exchange(group, Exchange::meet(group, signature)).await
 }
 
 /// `acc = acc op x`, in buffers that are aligned for every kernel.

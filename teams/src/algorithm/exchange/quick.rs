@@ -7,8 +7,9 @@
 
 use oxshmem_base::Result;
 
-use super::{Deal, Exchange, ExchangeStep, Single, Small, combine_bytes};
+use super::{Exchange, ExchangeStep, Single, Small, combine_bytes};
 use crate::{
+    algorithm::called::Called,
     check::NumberWait,
     group::{Awaited, Group},
     memory::{
@@ -16,49 +17,16 @@ use crate::{
         span::Span,
         words::{self, Slot},
     },
+    operation::Operation,
     reduction::Kernel,
     signature::Signature,
     tuning::Mode,
 };
 
-/// What the PEs do with each other's bytes.
-#[derive(Clone, Copy)]
-enum Work {
-    Reduce(&'static Kernel),
-    Fcollect,
-    Alltoall,
-}
-
-impl Work {
-    /// With `len` bytes in each PE's source: also how many of them it gives to each other one.
-    #[inline(always)]
-    fn of(deal: &Deal, len: usize) -> Option<(Self, usize)> {
-        let (work, given) = match *deal {
-            Deal::Reduce(kernel) => (Self::Reduce(kernel), len),
-            Deal::Fcollect => (Self::Fcollect, len),
-            Deal::Alltoall { block } => (Self::Alltoall, block),
-            _ => return None,
-        };
-        (given <= INLINE).then_some((work, given))
-    }
-
-    #[inline(always)]
-    fn deal(self, given: usize) -> Deal {
-        match self {
-            Self::Reduce(kernel) => Deal::Reduce(kernel),
-            Self::Fcollect => Deal::Fcollect,
-            Self::Alltoall => Deal::Alltoall { block: given },
-        }
-    }
-}
-
 /// An exchange that has begun.
 #[derive(Clone, Copy)]
 pub(crate) struct Quick {
-    work: Work,
-    signature: Signature,
-    source: Span,
-    dest: Span,
+    call: Called,
     /// Bytes that each PE gives to each other one.
     given: usize,
     number: u64,
@@ -67,24 +35,20 @@ pub(crate) struct Quick {
 impl Quick {
     /// Sends what this PE gives, if the exchange is such a one.
     #[inline(always)]
-    pub(crate) fn begin(
-        group: &Group,
-        deal: &Deal,
-        signature: Signature,
-        [source, dest]: [Span; 2],
-    ) -> Option<Self> {
-        let n = group.n();
-        if n == 1 || group.choices.mode != Mode::Flat {
+    pub(crate) fn begin(group: &Group, call: &Called) -> Option<Self> {
+        let given = call.given();
+        let is_simple =
+            matches!(call.operation, Operation::Reduce(_) | Operation::Fcollect | Operation::Alltoall);
+        if !is_simple || given > INLINE || group.n() == 1 || group.choices.mode != Mode::Flat {
             return None;
         }
-        let (work, given) = Work::of(deal, source.len())?;
         let number = group.state.next_exchange();
-        let quick = Self { work, signature, source, dest, given, number };
+        let quick = Self { call: *call, given, number };
         let [place, next] = [0, 1].map(|later| scratch::slot(number + later, group.me()));
         for pe in group.others() {
             let (to, _) = group.words_of(pe);
             group.memory.copy_to_slot(words::slot(to, place), quick.part(pe));
-            group.leave(to, place, number, signature);
+            group.leave(to, place, number, call.signature);
         }
         group.wake(group.others().map(|pe| (pe, place)));
         group.others().for_each(|pe| group.prepare(next, pe));
@@ -95,9 +59,9 @@ impl Quick {
     /// What of the source goes to `pe`.
     #[inline(always)]
     fn part(self, pe: usize) -> Span {
-        match self.work {
-            Work::Alltoall => self.source.part(pe * self.given..(pe + 1) * self.given),
-            _ => self.source,
+        match self.call.operation {
+            Operation::Alltoall => self.call.source.part(pe * self.given..(pe + 1) * self.given),
+            _ => self.call.source,
         }
     }
 
@@ -117,8 +81,8 @@ impl Quick {
     fn check(self, group: &Group) -> Result<()> {
         for pe in (0..group.n()).filter(|&pe| pe != group.me()) {
             let (signature, from) = group.received(scratch::slot(self.number, pe));
-            if !signature.agrees(self.signature) {
-                return Err(group.differ(from, signature, self.signature));
+            if !signature.agrees(self.call.signature) {
+                return Err(group.differ(from, signature, self.call.signature));
             }
         }
         Ok(())
@@ -126,28 +90,28 @@ impl Quick {
 
     #[inline(always)]
     fn take_what_came(self, group: &Group) {
-        if let Work::Reduce(kernel) = self.work
+        if let Operation::Reduce(kernel) = self.call.operation
             && group.n() == 2
             && kernel.element().align() <= align_of::<Slot>()
             && let Some(fused) = kernel.fused_from(self.given)
         {
             let slot = self.slot(group, 1 - group.me());
-            let spans = [self.dest, self.source];
+            let spans = [self.call.dest, self.call.source];
             group.memory.combine_slot((kernel.element(), fused), spans, slot, group.me() == 0);
             return;
         }
-        match self.work {
-            Work::Reduce(kernel) if self.given <= size_of::<Single>() => {
+        match self.call.operation {
+            Operation::Reduce(kernel) if self.given <= size_of::<Single>() => {
                 let [mut total, mut next] = [Single([0; _]); 2];
-                group.memory.write(self.dest, self.combined(group, kernel, [&mut total.0, &mut next.0]));
+                group.memory.write(self.call.dest, self.combined(group, kernel, [&mut total.0, &mut next.0]));
             }
-            Work::Reduce(kernel) => {
+            Operation::Reduce(kernel) => {
                 let [mut total, mut next] = [Small([0; _]); 2];
-                group.memory.write(self.dest, self.combined(group, kernel, [&mut total.0, &mut next.0]));
+                group.memory.write(self.call.dest, self.combined(group, kernel, [&mut total.0, &mut next.0]));
             }
-            Work::Fcollect | Work::Alltoall => {
+            _ => {
                 for pe in 0..group.n() {
-                    let to = self.dest.part(pe * self.given..(pe + 1) * self.given);
+                    let to = self.call.dest.part(pe * self.given..(pe + 1) * self.given);
                     if pe == group.me() {
                         group.memory.copy_here(to, self.part(pe));
                     } else {
@@ -175,7 +139,7 @@ impl Quick {
     #[inline(always)]
     fn read(self, group: &Group, pe: usize, to: &mut [u8]) {
         if pe == group.me() {
-            group.memory.read(self.source, to);
+            group.memory.read(self.call.source, to);
         } else {
             group.memory.read_slot(self.slot(group, pe), to);
         }
@@ -188,7 +152,7 @@ impl Quick {
 
     /// What was called.
     pub(crate) fn signature(self) -> Signature {
-        self.signature
+        self.call.signature
     }
 
     /// What it waits for.
@@ -202,9 +166,8 @@ impl Exchange {
     /// What goes on where a quick one has something to wait for.
     #[inline(always)]
     pub(crate) fn of(quick: Quick) -> Self {
-        let Quick { work, signature, source, dest, given, number } = quick;
-        let (deal, wait) = (work.deal(given), NumberWait::default());
-        Self { mode: Mode::Flat, deal, signature, source, dest, number, step: ExchangeStep::From(1), wait }
+        let Quick { call, number, .. } = quick;
+        Self { mode: Mode::Flat, call, number, step: ExchangeStep::From(1), wait: NumberWait::default() }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use oxshmem_base::Result;
 
-use super::{Buffers, Deal, Exchange, ExchangeStep, combine_bytes};
+use super::{Buffers, Exchange, ExchangeStep, combine_bytes};
 use crate::{
     algorithm::tree::Tree,
     group::Group,
     memory::{scratch, span::Span},
+    operation::Operation,
     tuning::RADIX,
 };
 
@@ -42,8 +43,8 @@ impl Exchange {
     pub(super) fn rise(&self, group: &Group, tree: Tree, buffers: &mut Buffers) -> Result<ExchangeStep> {
         let len = self.bytes();
         let [total, next] = buffers.get(len);
-        group.memory.read(self.source, total);
-        if let Deal::Reduce(kernel) = self.deal {
+        group.memory.read(self.call.source, total);
+        if let Operation::Reduce(kernel) = self.call.operation {
             for place in 0..tree.children().count() {
                 group.memory.read(self.payload(group, place, len), next);
                 combine_bytes(kernel, total, next);
@@ -70,7 +71,7 @@ impl Exchange {
         let slot = scratch::slot(self.number, RADIX);
         group.wake(tree.children().map(|child| (child, slot)));
         let me = group.here();
-        group.memory.copy(self.dest, me, result, me);
+        group.memory.copy(self.call.dest, me, result, me);
         Ok(())
     }
 }
