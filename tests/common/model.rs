@@ -429,8 +429,8 @@ pub(crate) fn forced(name: &str, mut settings: Settings) -> Settings {
         "slots" => {
             "flat_pes=16,reduced_in_slots=4096,collected_in_slots=4096,gathered_in_slots=4096,pushed=100000000"
         }
-        "tree" => "flat_pes=0,reduced_in_slots=4096",
-        "direct" => "reduced_in_slots=0,collected_in_slots=0,gathered_in_slots=0,pushed=0,block=4096",
+        "tree" => "flat_pes=0,reduced_in_tree=4096",
+        "direct" => "reduced_in_slots=0,reduced_in_tree=0,collected_in_slots=0,gathered_in_slots=0,pushed=0,block=4096",
         _ => "",
     };
     s.tuning = tuning.to_owned();

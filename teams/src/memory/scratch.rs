@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use oxshmem_memory::copy;
+
 /// How many teams a PE can be in at a time.
 pub(crate) const TEAMS: usize = 512;
 /// Bytes of one team's scratch memory on each of its PEs.
@@ -54,6 +56,8 @@ pub(crate) const NUMBERS: Range<usize> = FLAGS_AT..BROADCAST_BULK_AT;
 pub(crate) const PAYLOAD_AT: usize = 24;
 /// Bytes of payload that fit into a slot.
 pub(crate) const INLINE: usize = LINE - PAYLOAD_AT;
+/// Bytes of payload that fit into its first cache line.
+pub(crate) const FIRST_LINE: usize = copy::LINE - PAYLOAD_AT;
 
 /// The place of a flag.
 #[inline(always)]
