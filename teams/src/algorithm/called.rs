@@ -49,7 +49,7 @@ impl Called {
             return Err(Error::LengthMismatch { call: signature.name(), source_len, dest_len });
         }
         match lengths.iter().position(|&[_, room]| (room as usize) < total) {
-            Some(pe) => Err(group.differ_from(pe, Signature::refused(signature.name()), signature)),
+            Some(pe) => Err(group.differ(pe, Signature::refused(signature.name()), signature)),
             None => Ok(total),
         }
     }

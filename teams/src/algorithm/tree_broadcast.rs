@@ -2,9 +2,9 @@
 //! has for them. What a message carries goes with it, or straight to the destination of the PE
 //! below.
 //!
-//! A root does not wait for anybody: it may be as many messages ahead as there are slots. Then the
-//! PEs sync, unless some other collective in between has shown that all PEs have taken what came
-//! before.
+//! A root does not wait for other PEs: it may be as many messages ahead as there are slots. Then
+//! the PEs sync, unless some other collective in between has shown that all PEs have taken what
+//! came before.
 
 use std::task::{Poll, Waker};
 
@@ -124,10 +124,7 @@ impl TreeBroadcast {
     /// The message has come: compares the calls, and passes it on.
     #[inline(always)]
     fn take(&mut self, group: &Group) -> Result<()> {
-        let (theirs, parent) = group.received(self.slot());
-        if !theirs.agrees(self.signature) {
-            return Err(group.differ(parent, theirs, self.signature));
-        }
+        group.compare_slot(self.slot(), self.signature)?;
         let from = if self.pushed.is_some() { self.dest } else { self.payload(group) };
         self.pass_on(group, from)?;
         self.step = TreeStep::Done;

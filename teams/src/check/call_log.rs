@@ -87,11 +87,7 @@ impl CallLog {
         let left = (group.me() + group.n() - 1) % group.n();
         [right, left].into_iter().any(|pe| {
             let Some((theirs, ours)) = self.in_common(group, mine, pe) else { return false };
-            let differs = !theirs.agrees(ours);
-            if differs {
-                group.differ(pe, theirs, ours);
-            }
-            differs
+            group.compare(pe, theirs, ours).is_err()
         })
     }
 

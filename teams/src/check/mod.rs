@@ -45,16 +45,23 @@ impl Group {
         Ok((before + 1).is_multiple_of(self.n() as u64))
     }
 
-    /// Records on all PEs that this one and another of this host called different things: a PE that
+    /// Compares what another PE of this host has called with what this one has.
+    #[inline(always)]
+    pub(crate) fn compare(&self, pe: usize, theirs: Signature, mine: Signature) -> Result<()> {
+        if theirs.agrees(mine) { Ok(()) } else { Err(self.differ(self.number(pe), theirs, mine)) }
+    }
+
+    /// Compares what the PE has called whose message is in the slot at `place`.
+    #[inline(always)]
+    pub(crate) fn compare_slot(&self, place: usize, mine: Signature) -> Result<()> {
+        let (theirs, pe) = self.received(place);
+        self.compare(pe, theirs, mine)
+    }
+
+    /// Records on all PEs that this one and another of the team called different things: a PE that
     /// waits on the team ends with an error.
     #[cold]
     pub(crate) fn differ(&self, pe: usize, theirs: Signature, mine: Signature) -> Error {
-        self.differ_from(self.number(pe), theirs, mine)
-    }
-
-    /// [`differ`](Self::differ) where the other is named by its number in the team.
-    #[cold]
-    pub(crate) fn differ_from(&self, pe: usize, theirs: Signature, mine: Signature) -> Error {
         let ([a, b], [c, d]) = (mine.words(), theirs.words());
         let mut calls = [[self.my_pe() as u64, a, b], [pe as u64, c, d]];
         calls.sort_unstable();

@@ -92,7 +92,7 @@ impl Core {
         let pe = self.group.pe();
         let staging = self.staging.memory(pe);
         let staging = views.map(|view| {
-            // SAFETY: the staging is as long as the device's memory, whose bytes these are.
+            // SAFETY: the staging memory is as long as the device's memory, whose bytes these are.
             unsafe { SymView::inside_unchecked(staging, pe.image_at() + view.extent().offset, view.len()) }
         });
         Ok(Stage::Device(OnDevice { device, call, views, elements, staging }))

@@ -87,7 +87,7 @@ impl Wide {
             return Ok(());
         }
         let k = self.n_hosts();
-        Err(group.differ_from(self.leader((self.node + k - 1) % k), theirs, signature))
+        Err(group.differ(self.leader((self.node + k - 1) % k), theirs, signature))
     }
 }
 

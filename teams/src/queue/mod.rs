@@ -1,7 +1,7 @@
 //! A team runs its collectives one after the other, in the order of their calls.
 //!
 //! A collective lives in its team's queue, not in the future that its caller holds: the future only
-//! watches. So a caller who drops it, or loses a `select!`, leaves no PE waiting: the collective
+//! watches. So a caller that drops it, or loses a `select!`, leaves no PE waiting: the collective
 //! goes on, woken by the executor like any other, and the next one of the team waits its turn.
 //!
 //! What this library does in a collective runs with the queue locked. A task is polled with it

@@ -3,8 +3,8 @@
 //!
 //! A split is agreed on by all PEs of the parent, in its queue. Of an active set only the members
 //! call, so that they have no queue in common, and no scratch memory. What they have is a piece of
-//! symmetric memory that the program gives to this one call: through it they tell the first member
-//! which places are taken, and it tells them the one to take. Should one of them have given that
+//! symmetric memory that the program gives to this one call: through it they send the first member
+//! the places that are taken, and it sends them the one to take. Should one of them have given that
 //! away meanwhile, they begin again.
 
 use std::sync::Arc;
@@ -61,7 +61,7 @@ const NO: u64 = 2;
 
 /// In the word with the place: there is none.
 const NOWHERE: u64 = u64::MAX;
-/// The place plus 1 is below; then whether to keep the team, then what tells it from others.
+/// The place plus 1 is below; then whether to keep the team, then the team's number.
 const KEEP: u64 = 1 << 16;
 
 impl ActiveSet {
@@ -136,12 +136,12 @@ impl Team {
         let Some(me) = members.pe_of(group.pe().me()) else { return Ok(None) };
         let activity = Activity::new(Call::TeamSplit).split(start, signed, size);
         let _entry = group.pe().board().enter(&activity);
-        Meeting::new(group.pe(), members, me, meeting).make(call, &self.core().registry).await.map(Some)
+        Making::new(group.pe(), members, me, meeting).make(call, &self.core().registry).await.map(Some)
     }
 }
 
 /// A set in the making, as one of its members sees it.
-struct Meeting<'a> {
+struct Making<'a> {
     pe: &'a Arc<Pe>,
     members: Members,
     me: usize,
@@ -149,7 +149,7 @@ struct Meeting<'a> {
     context: Context,
 }
 
-impl<'a> Meeting<'a> {
+impl<'a> Making<'a> {
     fn new(pe: &'a Arc<Pe>, members: Members, me: usize, words: SymView<'a, u64>) -> Self {
         let options = ContextOptions::new();
         let (pe_of, all, none) = (Arc::clone(pe), members.clone(), Arc::new(()));
@@ -179,7 +179,7 @@ impl<'a> Meeting<'a> {
             };
             let place = place as usize;
             let team = registry.try_take(place).map(|again| self.team(registry, place, again, verdict));
-            // Before anybody sends to a PE, that PE has cleared the place.
+            // Before any PE sends to another, that one has cleared the place.
             match (self.all(team.is_some()).await?, team) {
                 (true, Some(core)) => {
                     return Ok(ActiveSet { team: Team::new(core), keep: verdict & KEEP != 0 });
@@ -203,7 +203,7 @@ impl<'a> Meeting<'a> {
         Core::new(new, place, None, TeamConfig::default(), registry)
     }
 
-    /// On the first member: hears what places are taken, and tells all which is the team's.
+    /// On the first member: gets the places that are taken, and sends all the team's.
     async fn choose(&self, registry: &Registry, attempt: usize) -> Result<u64> {
         self.gather(CAME).await?;
         let mut free = registry.free();
@@ -217,11 +217,11 @@ impl<'a> Meeting<'a> {
             Some(place) => (registry.next_number() * 2 * KEEP) | keep | (place as u64 + 1),
             None => NOWHERE,
         };
-        self.tell(PLACE, verdict).await?;
+        self.send(PLACE, verdict).await?;
         Ok(verdict)
     }
 
-    /// On the others: says what places are taken, and hears which is the team's.
+    /// On the others: sends the places that are taken, and gets the team's.
     async fn propose(&self, registry: &Registry) -> Result<u64> {
         for (word, free) in registry.free().into_iter().enumerate() {
             if free != u64::MAX {
@@ -229,26 +229,26 @@ impl<'a> Meeting<'a> {
             }
         }
         self.arrive(CAME).await?;
-        self.hear(PLACE).await
+        self.receive(PLACE).await
     }
 
-    /// Waits until all members have come here, and hears whether all said yes. The memory is as it
-    /// was before for those who leave.
+    /// Waits until all members have come here, and returns whether all voted yes. The memory is as
+    /// it was before on a PE that leaves.
     async fn all(&self, yes: bool) -> Result<bool> {
         if self.me == 0 {
             let no = self.gather(READY).await? > 0 || !yes;
-            self.tell(GO, if no { NO } else { YES }).await?;
+            self.send(GO, if no { NO } else { YES }).await?;
             return Ok(!no);
         }
         if !yes {
             self.context.add(self.words.at(READY), NO_VOTE, 0).await?;
         }
         self.arrive(READY).await?;
-        Ok(self.hear(GO).await? == YES)
+        Ok(self.receive(GO).await? == YES)
     }
 
     async fn arrive(&self, word: usize) -> Result<()> {
-        // What was said before is there first.
+        // What was sent before is there first.
         self.context.quiet().await?;
         self.context.inc(self.words.at(word), 0).await
     }
@@ -268,14 +268,14 @@ impl<'a> Meeting<'a> {
         Ok(seen / NO_VOTE)
     }
 
-    async fn tell(&self, word: usize, value: u64) -> Result<()> {
+    async fn send(&self, word: usize, value: u64) -> Result<()> {
         for pe in 1..self.members.n() {
             self.context.set(self.words.at(word), value, pe).await?;
         }
         self.context.quiet().await
     }
 
-    async fn hear(&self, word: usize) -> Result<u64> {
+    async fn receive(&self, word: usize) -> Result<u64> {
         let word = self.words.at(word);
         let value = word.wait_until(Cmp::Ne, 0).await?;
         // No PE writes here again before this PE calls again.

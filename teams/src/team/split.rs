@@ -1,9 +1,9 @@
 //! Splits: new teams of some PEs of another (`OpenSHMEM 1.6 §9.4.6`, §9.4.7).
 //!
 //! The PEs of the parent agree on the arguments, and on a place for the new team's scratch memory
-//! that is free on all of them. Those who are in the new team take the place, and clear it before
-//! anybody sends to it. Should a split of another team have been quicker with it on one of them,
-//! they agree on another.
+//! that is free on all of them. The PEs of the new team take the place, and clear it before any PE
+//! sends to it. Should a split of another team have been quicker with it on one of them, they agree
+//! on another.
 
 use std::sync::Arc;
 
@@ -190,7 +190,7 @@ impl Team {
                 let places: Option<Vec<usize>> = some(&verdict.votes.window, N, attempt);
                 let Some(places) = places else { return Err(Error::TeamsExhausted { call, limit: TEAMS }) };
                 let taken = take(&group, &registry, &teams, &places, number);
-                // Before anybody sends to a PE, that PE has cleared the place.
+                // Before any PE sends to another, that one has cleared the place.
                 let verdict = agree(&group, words, Votes::answer(u64::from(taken.is_some()))).await?;
                 match taken {
                     // Teams from here on: if they are not taken, they leave like any that is

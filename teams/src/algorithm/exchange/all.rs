@@ -157,7 +157,7 @@ impl Exchange {
         if pe == group.me() {
             return [self.bytes(), self.call.dest.len()].map(|bytes| bytes as u64);
         }
-        let (call, size) = (self.signature_in(group, pe).0, self.call.size);
+        let (call, size) = (group.received(scratch::slot(self.number, pe)).0, self.call.size);
         [(call.len() * size) as u64, call.room().saturating_mul(size) as u64]
     }
 

@@ -263,16 +263,7 @@ impl Exchange {
     /// Compares the signature in slot `index` with this PE's.
     #[inline(always)]
     fn check(&self, group: &Group, index: usize) -> Result<()> {
-        let (signature, from) = self.signature_in(group, index);
-        if signature.agrees(self.call.signature) {
-            return Ok(());
-        }
-        Err(group.differ(from, signature, self.call.signature))
-    }
-
-    #[inline(always)]
-    fn signature_in(&self, group: &Group, index: usize) -> (Signature, usize) {
-        group.received(scratch::slot(self.number, index))
+        group.compare_slot(scratch::slot(self.number, index), self.call.signature)
     }
 }
 

@@ -79,13 +79,9 @@ impl Quick {
     /// Compares what all have called.
     #[inline(always)]
     fn check(self, group: &Group) -> Result<()> {
-        for pe in (0..group.n()).filter(|&pe| pe != group.me()) {
-            let (signature, from) = group.received(scratch::slot(self.number, pe));
-            if !signature.agrees(self.call.signature) {
-                return Err(group.differ(from, signature, self.call.signature));
-            }
-        }
-        Ok(())
+        (0..group.n())
+            .filter(|&pe| pe != group.me())
+            .try_for_each(|pe| group.compare_slot(scratch::slot(self.number, pe), self.call.signature))
     }
 
     #[inline(always)]
