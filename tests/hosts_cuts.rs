@@ -30,11 +30,11 @@ struct Cable {
 
 impl Cable {
     /// None, and says why, where that cannot be had; none in a PE, which is not to lay another.
-    fn lay(test: &str) -> Option<Self> {
+    fn lay() -> Option<Self> {
         if std::env::var_os("OXSHMEM_TEST_BODY").is_some() || !has_ucx() {
             return None;
         }
-        let namespaces = Namespaces::join("ox", test, ["10.213.7.1", "10.213.7.2"], false)?;
+        let namespaces = Namespaces::join("ox", ["10.213.7.1", "10.213.7.2"], false)?;
         let [a, b] = &namespaces.names;
         let script = std::env::temp_dir().join(format!("{a}-host.sh"));
         let program = std::env::current_exe().expect("this program's path");
@@ -141,7 +141,7 @@ async fn traffic(world: World) -> Result<()> {
 #[test]
 fn a_cut_of_three_seconds_delays_a_job_and_no_more() {
     let _limit = time_limit(120);
-    let cable = Cable::lay("cut");
+    let cable = Cable::lay();
     if cable.is_none() && !is_pe() {
         return;
     }
@@ -191,11 +191,11 @@ async fn talks(world: World) -> Result<()> {
 }
 
 /// Tears the cable of a job whose PEs run `body`: it ends, and says whom it has lost.
-fn torn<F>(name: &str, test: &'static str, body: fn(World) -> F)
+fn torn<F>(test: &'static str, body: fn(World) -> F)
 where
     F: Future<Output = Result<()>>,
 {
-    let cable = Cable::lay(name);
+    let cable = Cable::lay();
     if cable.is_none() && !is_pe() {
         return;
     }
@@ -229,11 +229,11 @@ where
 #[test]
 fn a_cable_that_is_gone_ends_a_job_that_talks() {
     let _limit = time_limit(120);
-    torn("talk", test_name!(), talks);
+    torn(test_name!(), talks);
 }
 
 #[test]
 fn a_cable_that_is_gone_ends_a_job_that_waits() {
     let _limit = time_limit(120);
-    torn("wait", test_name!(), waits);
+    torn(test_name!(), waits);
 }

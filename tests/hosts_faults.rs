@@ -138,7 +138,7 @@ fn a_pe_of_another_host_that_is_killed_takes_the_job_down_with_one_sentence() {
     let on_device = ["device put", "device get", "device fetch", "device quiet"];
     for what in ["put", "get", "fetch", "quiet", "wait", "barrier", "compute"].into_iter().chain(on_device) {
         // It is there once this process knows the victim.
-        let known = std::env::temp_dir().join(format!("oxshmem-victim-{}", std::process::id()));
+        let known = std::env::temp_dir().join(format!("victim-{}", std::process::id()));
         let (doing, file) = (format!("DOING={what}"), format!("KNOWN={}", known.display()));
         let running = Job::new(test_name!(), 4).hosts("2").env(&doing).env(&file).start(|| {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -33,10 +33,10 @@ struct Hosts {
 }
 
 impl Hosts {
-    fn join(test: &str) -> Option<Self> {
-        let namespaces = Namespaces::join("op", test, ADDRESSES, true)?;
+    fn join() -> Option<Self> {
+        let namespaces = Namespaces::join("op", ADDRESSES, true)?;
         let [a, b] = &namespaces.names;
-        let agent = std::env::temp_dir().join(format!("oxshmem-{a}.sh"));
+        let agent = std::env::temp_dir().join(format!("{a}-agent.sh"));
         // As ssh: the host, and what its shell is to run. Launchers only ask for hosts that are not
         // their own.
         let text = format!("#!/bin/sh\nshift\nexec ip netns exec {b} sh -c \"$*\"\n");
@@ -84,7 +84,7 @@ fn on_two_hosts(name: &'static str, test: impl Fn(Launcher, Job)) {
     if launchers.is_empty() {
         return;
     }
-    let Some(hosts) = Hosts::join(name) else { return };
+    let Some(hosts) = Hosts::join() else { return };
     for launcher in launchers {
         test(launcher, hosts.job(name, launcher));
     }

@@ -2,6 +2,7 @@
 
 use std::{
     process::{Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
     thread,
     time::{Duration, Instant},
 };
@@ -14,14 +15,16 @@ pub(crate) struct Namespaces {
 impl Namespaces {
     /// With these addresses, each in a network of 256, and loopback interfaces too if `loopback`
     /// says so. None, which it says, where that cannot be had.
-    pub(crate) fn join(prefix: &str, test: &str, addresses: [&str; 2], loopback: bool) -> Option<Self> {
+    pub(crate) fn join(prefix: &str, addresses: [&str; 2], loopback: bool) -> Option<Self> {
         // SAFETY: it asks for a number.
         if unsafe { libc::geteuid() } != 0 {
             println!("skipped: only root can make network namespaces");
             return None;
         }
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let (process, number) = (std::process::id() % 100_000, NUMBER.fetch_add(1, Relaxed));
         // Interfaces have short names.
-        let name = |end: &str| format!("{prefix}{}{}{end}", &test[..1], std::process::id() % 100_000);
+        let name = |end: &str| format!("{prefix}{process}n{number}{end}");
         let joined = Self { names: [name("a"), name("b")] };
         let [a, b] = &joined.names;
         let mut steps = vec![format!("netns add {a}"), format!("netns add {b}")];

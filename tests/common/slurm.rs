@@ -40,7 +40,7 @@ impl<'a> Slurm<'a> {
             println!("skipped: Slurm's daemons need control groups, and /sys/fs/cgroup is empty");
             return None;
         }
-        let folder = std::env::temp_dir().join(format!("oxshmem-slurm-{}", namespaces[0]));
+        let folder = std::env::temp_dir().join(format!("slurm-{}", namespaces[0]));
         let mut slurm = Self { namespaces, addresses, folder, daemons: Vec::new() };
         // The daemons have PMIx's files in theirs too, which are named alike.
         for name in ["state", "cgroup"].iter().chain(&NODES) {
