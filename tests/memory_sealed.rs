@@ -5,7 +5,8 @@ mod common;
 
 use std::{fs::OpenOptions, io::ErrorKind};
 
-use common::{cluster, settings, time_limit};
+use common::{Job, cluster, settings, test_name, time_limit};
+use oxshmem::{Result, World};
 
 /// Tries to change the length of all memory of this library that the process has open, as any
 /// process of the user can.
@@ -28,15 +29,18 @@ fn nobody_changes_the_length() -> usize {
 #[test]
 fn nobody_makes_the_memory_of_a_job_shorter_or_longer() {
     let _limit = time_limit(60);
-    cluster(2, settings(), |world| async move {
-        let words = world.alloc_zeroed::<u64>(1000).await?;
-        world.barrier_all().await?;
-        // At least the heap and the control blocks.
-        assert!(nobody_changes_the_length() >= 2);
-        world.context().put(&words, vec![7; 1000], 1 - world.my_pe()).await?;
-        world.barrier_all().await?;
-        assert_eq!(words.view().to_vec(), [7; 1000]);
-        Ok(())
-    })
-    .unwrap();
+    // In a process in which no other test makes memory, which may be shortened until it is sealed.
+    let ended = Job::alone(test_name!()).end(|| drop(cluster(2, settings(), try_and_use).unwrap()));
+    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+}
+
+async fn try_and_use(world: World) -> Result<()> {
+    let words = world.alloc_zeroed::<u64>(1000).await?;
+    world.barrier_all().await?;
+    // At least the heap and the control blocks.
+    assert!(nobody_changes_the_length() >= 2);
+    world.context().put(&words, vec![7; 1000], 1 - world.my_pe()).await?;
+    world.barrier_all().await?;
+    assert_eq!(words.view().to_vec(), [7; 1000]);
+    Ok(())
 }

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use common::{cluster, on_one_host, time_limit, with_device};
+use common::{Job, cluster, on_one_host, test_name, time_limit, with_device};
 use oxshmem::{LongDouble, prelude::*};
 
 #[derive(Clone, Default)]
@@ -27,6 +27,12 @@ impl io::Write for Log {
 #[test]
 fn only_what_devices_cannot_do_comes_to_the_host() {
     let _limit = time_limit(60);
+    // In a process that may have a subscriber, and in which no other test is.
+    let ended = Job::alone(test_name!()).end(no_more_in_the_log);
+    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+}
+
+fn no_more_in_the_log() {
     let log = Log::default();
     let writer = log.clone();
     tracing_subscriber::fmt()

@@ -1,10 +1,13 @@
 //! Operations and collectives tell what they do, to those who listen at TRACE.
 
+mod common;
+
 use std::{
     io,
     sync::{Arc, Mutex},
 };
 
+use common::{Job, test_name, time_limit};
 use oxshmem::prelude::*;
 
 #[derive(Clone, Default)]
@@ -23,6 +26,13 @@ impl io::Write for Log {
 
 #[test]
 fn every_kind_of_operation_is_an_event_and_every_collective_a_span() {
+    let _limit = time_limit(60);
+    // In a process that may have a subscriber, and in which no other test is.
+    let ended = Job::alone(test_name!()).end(all_in_the_log);
+    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+}
+
+fn all_in_the_log() {
     let log = Log::default();
     let writer = log.clone();
     tracing_subscriber::fmt()
