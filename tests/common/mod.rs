@@ -225,7 +225,7 @@ pub(crate) type Case = (&'static str, fn(), &'static str);
 macro_rules! cases {
     ($($runs:ident: $($name:ident)*;)*) => {
         #[allow(dead_code, reason = "the test harness has the tests below")]
-        pub(crate) const CASES: &[common::Case] = &[$($((stringify!($name), $name as fn(), stringify!($runs)),)*)*];
+        pub(crate) const CASES: &[crate::common::Case] = &[$($((stringify!($name), $name as fn(), stringify!($runs)),)*)*];
 
         mod cases {
             $($(

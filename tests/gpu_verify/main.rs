@@ -9,7 +9,6 @@
     not(feature = "cuda"),
     allow(dead_code, unused, clippy::needless_return, reason = "without CUDA there is less to do")
 )]
-#![allow(clippy::duplicate_mod, reason = "the test files are modules here, and each has what they share")]
 
 mod beside;
 #[cfg(feature = "cuda")]
@@ -24,15 +23,15 @@ mod measure;
 #[cfg(feature = "cuda")]
 mod programs;
 mod report;
-#[path = "../space_collectives.rs"]
+#[path = "../memory_spaces/collectives.rs"]
 mod space_collectives;
-#[path = "../space_device.rs"]
+#[path = "../memory_spaces/device.rs"]
 mod space_device;
-#[path = "../space_gpu.rs"]
+#[path = "../memory_spaces/gpu.rs"]
 mod space_gpu;
-#[path = "../space_sleep.rs"]
+#[path = "../space_sleep/sleep.rs"]
 mod space_sleep;
-#[path = "../space_streams.rs"]
+#[path = "../memory_spaces/streams.rs"]
 mod space_streams;
 mod stand_in;
 

@@ -30,7 +30,7 @@ const STEPS: &[Step] = &[
 /// compilers, several hosts, other tools, and what users install.
 const MORE: &[Step] = &[
     ("doc", doc),
-    ("misuse", || ignored("compile_fail")),
+    ("misuse", || ignored("source")),
     ("sanitizers", || ignored("sanitizers")),
     ("aarch64", aarch64::clippy),
     ("hosts", || checks::hosts(false)),

@@ -39,8 +39,8 @@
 //! So a byte has the value of one store or of another, and an operation never undoes what another
 //! did to bytes that it does not change. Elements are plain data. What operations of different
 //! sizes make of the bytes that both change is as unspecified as OpenSHMEM leaves it: they exclude
-//! each other if they are of one type (OpenSHMEM 1.6 §3.2). `tests/amo_mixed_sizes.rs` shows what
-//! is promised.
+//! each other if they are of one type (OpenSHMEM 1.6 §3.2). `tests/operations/amo_mixed_sizes.rs`
+//! shows what is promised.
 //!
 //! [`AtomicWord`]: crate::word::AtomicWord
 

@@ -1,0 +1,14 @@
+//! What is seen of a job from outside: of one that hangs, of one that runs, and of one that is
+//! over.
+
+mod calls;
+mod cluster;
+#[path = "../common/mod.rs"]
+mod common;
+mod live;
+mod names;
+mod processes;
+#[path = "../common/stuck.rs"]
+mod stuck;
+mod trace_events;
+mod trace_record;

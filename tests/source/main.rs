@@ -1,0 +1,7 @@
+//! What the source shows by itself: what compiles, what does not, and what its texts say.
+
+mod compile_fail;
+mod readme;
+mod send_sync;
+mod service_picture;
+mod unsafe_rules;

@@ -1,0 +1,9 @@
+//! Teams: how they are made, what is done with them, and how they end.
+
+mod active_set;
+#[path = "../common/mod.rs"]
+mod common;
+mod contexts;
+mod life;
+mod split;
+mod tasks;

@@ -1,0 +1,13 @@
+//! The life of a world: how processes become PEs, in which runtimes and on which kernels, and how
+//! they end.
+
+mod address_space;
+#[path = "../common/mod.rs"]
+mod common;
+mod drivers;
+mod faults;
+#[path = "../common/kernel.rs"]
+mod kernel;
+mod lifecycle;
+mod misspelt_settings;
+mod old_kernels;
