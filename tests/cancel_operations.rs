@@ -228,14 +228,15 @@ fn what_is_forgotten_keeps_no_more_than_itself() {
     }
     settled();
     assert_eq!(mappings(), before, "mappings are left of jobs that forgot nothing");
-    // Who forgets a handle to symmetric memory keeps that memory, but no more of it than its own
-    // job's.
+    // A handle to symmetric memory that is forgotten keeps that memory, but no more of it than its
+    // own job's.
     for way in [LetGo::Forget, LetGo::PollOnceAndForget] {
         cluster(3, offloading(), |world| operations(world, way)).unwrap();
     }
     settled();
-    let hosts = Settings::fake_hosts_for(3, |name| std::env::var_os(name)).and_then(|deal| deal.hosts(3));
-    let most = 2 * 2 * hosts.expect("a deal").n_hosts();
+    let hosts =
+        Settings::fake_hosts_for(3, |name| std::env::var_os(name)).and_then(|placement| placement.hosts(3));
+    let most = 2 * 2 * hosts.expect("a placement").n_hosts();
     assert!(mappings() - before <= most, "{} mappings are left of 2 jobs", mappings() - before);
 }
 

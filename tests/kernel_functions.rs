@@ -138,7 +138,7 @@ fn every_function_reaches_every_pe_that_is_a_process() {
     let jobs = [(2, None), (4, None), (2, Some("2"))];
     for (n, hosts) in jobs.into_iter().filter(|(_, hosts)| hosts.is_none() || common::has_ucx()) {
         let job = Job::new(test_name!(), n).runtime(PeRuntime::MultiThread);
-        let job = hosts.iter().fold(job, |job, deal| job.hosts(deal));
+        let job = hosts.iter().fold(job, |job, placement| job.hosts(placement));
         let spaces = ["SHMEM_ENABLE_CPU_SPACE=1", "SHMEM_ENABLE_GPU_SPACE=1", "SHMEM_GPU_EMULATE=1"];
         let sizes = ["SHMEM_SYMMETRIC_SIZE=16M", "SHMEM_GPU_SYMMETRIC_SIZE=8M"];
         let job = spaces.iter().chain(&sizes).fold(job, |job, variable| job.env(variable));
@@ -222,7 +222,7 @@ fn a_wait_in_a_kernel_has_a_limit_and_quiet_says_so() {
         let begin = Instant::now();
         assert_eq!(wait(1).await, 1, "the number of the error");
         assert!(begin.elapsed() >= Duration::from_millis(50));
-        // The engine hears of it soon.
+        // The engine gets the error soon.
         let error = loop {
             match world.context().quiet().await {
                 Err(error) => break error,
@@ -286,7 +286,7 @@ fn a_request_that_cannot_be_served_is_an_error_on_both_sides() {
             let fetched = unsafe { kernel::<FetchFrom>("test_fetch")(handle, at, pe, &mut found) };
             assert_eq!((fetched, found), (2, 0));
         }
-        // What was said is not said again, and a new handle begins anew.
+        // What was reported is not reported again, and a new handle begins anew.
         world.context().quiet().await?;
         let (handle, other) = (world.device_handle()?, 1 - world.my_pe() as c_int);
         // SAFETY: the word is symmetric.

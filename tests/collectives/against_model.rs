@@ -82,8 +82,8 @@ const LONG_PES: [usize; 4] = [2, 3, 8, 17];
 const MOST: usize = 9 << 20;
 const STRIDES: [[usize; 2]; 4] = [[2, 1], [1, 3], [1, 1], [2, 3]];
 
-/// Those of [`teams`] that have a shape of their own in a world of `n`, with their sizes: all PEs,
-/// every other one, all reversed, a row, a column.
+/// The [`teams`] that have a shape of their own in a world of `n`, with their sizes: all PEs, every
+/// other one, all reversed, a row, a column.
 fn shapes(n: usize) -> Vec<(usize, usize)> {
     let row = n.isqrt().max(1);
     let shapes = [(0, n), (1, n.div_ceil(2)), (2, n), (3, row), (4, n.div_ceil(row))];
@@ -188,7 +188,7 @@ async fn at_length(world: World, calls: fn(usize) -> Vec<Made>) -> Result<()> {
 }
 
 #[test]
-fn of_kinds_types_teams_and_numbers_of_pes_every_two_meet_in_calls_of_70_000() {
+fn every_two_of_kinds_types_teams_and_numbers_of_pes_occur_together_in_calls_of_70_000() {
     let all = longest();
     let has = |what: &dyn Fn(usize, usize, &Call) -> bool| {
         all.iter().any(|(n, made)| what(*n, made.team, &made.call))
@@ -221,7 +221,7 @@ fn spacious() -> Settings {
 }
 
 #[test]
-fn lengths_of_70_000_do_too_on_teams_of_every_shape_with_each_algorithm() {
+fn lengths_of_70_000_come_to_what_the_model_says_on_teams_of_every_shape() {
     let _limit = time_limit(120);
     for name in FORCED {
         for &n in if name == "auto" { &LONG_PES[..] } else { &[3, 8] } {
@@ -232,7 +232,7 @@ fn lengths_of_70_000_do_too_on_teams_of_every_shape_with_each_algorithm() {
 }
 
 #[test]
-fn lengths_around_every_switch_do_too_on_teams_of_every_shape_with_each_algorithm() {
+fn lengths_around_every_switch_come_to_what_the_model_says_on_teams_of_every_shape() {
     let _limit = time_limit(120);
     for name in FORCED {
         for &n in if name == "auto" { &LONG_PES[..] } else { &[3] } {
@@ -243,7 +243,7 @@ fn lengths_around_every_switch_do_too_on_teams_of_every_shape_with_each_algorith
 }
 
 #[test]
-fn processes_do_so_at_length() {
+fn processes_come_to_what_the_model_says_at_great_lengths_and_around_switches() {
     let _limit = time_limit(120);
     for n in LONG_PES {
         Job::new(test_name!(), n).env("SHMEM_SYMMETRIC_SIZE=64M").run(|world| async move {
@@ -307,7 +307,7 @@ fn every_root_and_shape_of_team_comes_to_what_the_model_says() {
 }
 
 #[test]
-fn teams_of_more_than_64_do_too() {
+fn teams_of_more_than_64_pes_come_to_what_the_model_says() {
     let _limit = time_limit(120);
     for name in ["auto", "tree", "direct"] {
         for n in [65, 130] {
@@ -341,7 +341,7 @@ fn processes_come_to_what_the_model_says() {
 }
 
 #[test]
-fn processes_do_with_each_algorithm_and_where_they_spin() {
+fn processes_that_spin_come_to_what_the_model_says_with_each_algorithm() {
     let _limit = time_limit(120);
     for name in FORCED {
         for n in [2, 4] {
@@ -370,7 +370,7 @@ fn sums_of_any_floats_are_the_same_bits_on_all_pes() {
                     from.view().write(&values);
                     world.team().sum_reduce(&to, &from).await?;
                     all.extend(to.view().to_vec().into_iter().map(f64::to_bits));
-                    // Whoever has not read its result may get the next one already.
+                    // A PE that has not read its result may get the next one already.
                     world.barrier_all().await?;
                     world.team().prod_reduce(&to, &from).await?;
                     all.extend(to.view().to_vec().into_iter().map(f64::to_bits));
@@ -413,7 +413,7 @@ async fn sums_of_who_is_late(world: World) -> Result<()> {
 }
 
 #[test]
-fn each_element_is_added_once_whoever_is_late() {
+fn each_element_is_added_once_whichever_pe_is_late() {
     let _limit = time_limit(60);
     for n in [2, 5] {
         cluster(n, settings(), sums_of_who_is_late).unwrap_or_else(|e| panic!("{n} PEs: {e}"));

@@ -1,4 +1,4 @@
-//! Broadcasts: bytes of any number, from any PE, in any order, whoever is late.
+//! Broadcasts: bytes of any number, from any PE, in any order, whichever PE is late.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn all_bytes_of_every_root_come_to_every_pe() {
 }
 
 #[test]
-fn processes_get_them_too() {
+fn processes_get_all_bytes_of_every_root() {
     let _limit = time_limit(60);
     Job::new(test_name!(), 3).run(every_length_and_root);
 }
@@ -43,7 +43,7 @@ fn processes_get_them_too() {
 /// at random.
 async fn alternate(world: World, seed: u64, lengths: &'static [usize]) -> Result<()> {
     let (me, n) = (world.my_pe(), world.n_pes());
-    // The same on all PEs, which must agree on root and length, and one of its own for delays.
+    // One is alike on all PEs, which must agree on root and length; the other is for delays.
     let (mut common, mut own) = (Random::new(seed), Random::new(seed + 100 + me as u64));
     for round in 0..60 {
         let root = common.below(n as u64) as usize;
@@ -154,7 +154,7 @@ async fn turns(world: World) -> Result<()> {
 }
 
 #[test]
-fn broadcasts_to_symmetric_memory_come_whole_whoever_is_late() {
+fn broadcasts_to_symmetric_memory_arrive_whole_whichever_pe_is_late() {
     let _limit = time_limit(120);
     for tuning in ["", "pushed=100000000", "pushed=0"] {
         for n in [2, 3, 5] {
@@ -166,7 +166,7 @@ fn broadcasts_to_symmetric_memory_come_whole_whoever_is_late() {
 }
 
 #[test]
-fn so_they_do_between_processes() {
+fn broadcasts_between_processes_arrive_whole_whichever_pe_is_late() {
     let _limit = time_limit(120);
     for n in [2, 4, 7] {
         Job::new(test_name!(), n).run(turns);
@@ -174,7 +174,7 @@ fn so_they_do_between_processes() {
 }
 
 #[test]
-fn a_root_does_not_wait_for_who_has_taken_nothing() {
+fn a_root_does_not_wait_for_a_pe_that_has_taken_nothing() {
     if !on_one_host("a message of this length waits for the leader of the other host") {
         return;
     }
@@ -198,9 +198,9 @@ fn a_root_does_not_wait_for_who_has_taken_nothing() {
     });
 }
 
-/// The same where several others come late, some of them to the processor of the root.
+/// Several others come late, some of them to the processor of the root.
 #[test]
-fn nor_does_it_where_pes_share_processors() {
+fn a_root_does_not_wait_where_pes_share_processors() {
     if !on_one_host("a message of this length waits for the leader of the other host") {
         return;
     }

@@ -55,7 +55,7 @@ fn messages_grow_with_the_logarithm_where_pes_are_many() {
 }
 
 #[test]
-fn they_do_with_each_algorithm_that_is_for_many() {
+fn messages_grow_with_the_logarithm_with_each_algorithm_for_many_pes() {
     let _limit = time_limit(120);
     if !on_one_host("it counts messages within a host; the program wide counts those between hosts") {
         return;

@@ -79,8 +79,9 @@ fn name(kind: &str) -> &str {
     }
 }
 
-/// A folder of which PEs are told, and in which each leaves a file when it has come to where it is
-/// to be. It is made with the first file, as PEs come through the same test and end in its midst.
+/// A folder that PEs know by a variable, and in which each leaves a file when it has come to where
+/// it is to be. It is made with the first file, as PEs come through the same test and end in its
+/// midst.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -124,7 +125,7 @@ impl Drop for Folder {
 }
 
 /// Calls one after the other, without end. If a PE is absent this one has come when it waits for
-/// that, and is said to, and otherwise when the first call is over.
+/// that, and is shown to, and otherwise when the first call is over.
 async fn perform_for_ever(world: &World, kind: &str, absent: bool) -> Result<()> {
     let [to, from] = memory(world).await?;
     world.barrier_all().await?;

@@ -69,7 +69,7 @@ fn elements_of_an_alltoalls_may_lie_between_each_other() {
 }
 
 #[test]
-fn so_may_those_of_pes_on_several_hosts() {
+fn elements_of_pes_on_several_hosts_may_lie_between_each_other() {
     let _limit = time_limit(240);
     for placement in PLACEMENTS {
         placed(placement, settings(), of_every_size).unwrap_or_else(|e| panic!("{placement}: {e}"));
@@ -77,7 +77,7 @@ fn so_may_those_of_pes_on_several_hosts() {
 }
 
 #[test]
-fn so_may_those_in_device_memory() {
+fn elements_in_device_memory_may_lie_between_each_other() {
     let _limit = time_limit(240);
     on_pes(with_device(), |world| async move {
         let gpu = world.space(SpaceKind::Gpu)?;

@@ -1,5 +1,5 @@
-//! PEs that call different collectives: everybody who waits is told who called what, and nobody
-//! hangs.
+//! PEs that call different collectives: every PE that waits gets an error that names both calls,
+//! and none hangs.
 
 use crate::common::{Job, cluster, on_one_host, settings, soon, test_name, time_limit};
 use crate::mismatch::differ;
@@ -7,7 +7,7 @@ use crate::model::{FORCED, forced, forced_variables};
 use oxshmem::{Error, Result, prelude::*};
 
 #[test]
-fn whoever_waits_is_told_who_called_what() {
+fn every_pe_that_waits_gets_an_error_that_names_both_calls() {
     let _limit = time_limit(120);
     for name in FORCED {
         // Few where an algorithm is forced, but enough for every step of it.
@@ -21,7 +21,7 @@ fn whoever_waits_is_told_who_called_what() {
 }
 
 #[test]
-fn processes_are_told_too() {
+fn processes_get_an_error_that_names_both_calls() {
     let _limit = time_limit(120);
     for (name, n) in [("auto", 2), ("auto", 4), ("slots", 3), ("direct", 3)] {
         let mut job = Job::new(test_name!(), n).env("SHMEM_SPIN_NS=2000");
@@ -58,17 +58,17 @@ async fn leaves_out(world: World, then: Then) -> Result<()> {
                     }
                 }
             }
-            // Whoever had not to wait, or took one broadcast for another, hears of it here.
+            // A PE that had not to wait, or took one broadcast for another, gets the error here.
             soon("a sync", team.sync()).await?;
             soon("a sum", team.sum_reduce(to, from)).await
         };
         match calls.await {
             Err(Error::CollectiveMismatch { pe_a, call_a, pe_b, call_b }) => {
                 assert!([pe_a, pe_b].contains(&(n - 1)), "PE {pe_a} {call_a}, PE {pe_b} {call_b}");
-                let is_said = call_b == "the same 1 collective of the team later"
+                let is_named = call_b == "the same 1 collective of the team later"
                     || call_b == "the same 1 collective of the team earlier";
                 let is_other = call_a.split(' ').next() != call_b.split(' ').next();
-                assert!(is_said || is_other, "PE {pe_a} {call_a}, PE {pe_b} {call_b}");
+                assert!(is_named || is_other, "PE {pe_a} {call_a}, PE {pe_b} {call_b}");
             }
             other => panic!("PE {}: {other:?}", world.my_pe()),
         }
@@ -87,8 +87,7 @@ enum Then {
 #[test]
 fn a_pe_that_leaves_out_a_broadcast_or_calls_it_late_is_found_out_by_what_follows() {
     let _limit = time_limit(120);
-    if !on_one_host("the PEs of a host that do not speak to other hosts are not told apart by their numbers")
-    {
+    if !on_one_host("the PEs of a host that do not speak to other hosts have no numbers that differ") {
         return;
     }
     for n in [2, 3, 7] {
@@ -100,7 +99,7 @@ fn a_pe_that_leaves_out_a_broadcast_or_calls_it_late_is_found_out_by_what_follow
 }
 
 #[test]
-fn many_pes_are_told_soon() {
+fn many_pes_get_the_error_soon() {
     let _limit = time_limit(60);
     for name in ["auto", "tree", "direct"] {
         let done = cluster(100, forced(name, settings()), |world| async move {

@@ -42,7 +42,7 @@ fn sequences_come_to_what_the_model_says() {
 }
 
 #[test]
-fn they_do_with_each_algorithm() {
+fn sequences_come_to_what_the_model_says_with_each_algorithm() {
     let _limit = time_limit(120);
     for name in FORCED {
         for n in [3, 7] {
@@ -53,7 +53,7 @@ fn they_do_with_each_algorithm() {
 }
 
 #[test]
-fn processes_do_too() {
+fn sequences_of_processes_come_to_what_the_model_says() {
     let _limit = time_limit(120);
     for (n, name, spin) in
         [(2, "auto", 2000), (3, "slots", 2000), (4, "auto", 0), (4, "tree", 2000), (8, "auto", 0)]
@@ -232,7 +232,7 @@ async fn two_tasks(world: World, seed: u64, rounds: usize) -> Result<()> {
 }
 
 #[test]
-fn calls_of_two_tasks_on_teams_of_their_own_come_to_it_in_whichever_order_they_are_polled() {
+fn calls_of_two_tasks_on_their_own_teams_come_to_what_the_model_says_in_any_order_of_polls() {
     let _limit = time_limit(60);
     for (name, seed) in FORCED.into_iter().zip(40..) {
         cluster(4, forced(name, roomy()), |world| two_tasks(world, seed, 15))

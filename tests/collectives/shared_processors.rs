@@ -37,7 +37,7 @@ fn sequences_come_to_what_the_model_says() {
 }
 
 #[test]
-fn they_do_with_each_algorithm() {
+fn sequences_come_to_what_the_model_says_with_each_algorithm() {
     let _limit = time_limit(120);
     for name in FORCED {
         let Some(mut job) = bound(test_name!(), 5) else { return };
@@ -49,7 +49,7 @@ fn they_do_with_each_algorithm() {
 }
 
 #[test]
-fn so_do_those_of_two_hosts() {
+fn sequences_of_two_hosts_come_to_what_the_model_says() {
     let _limit = time_limit(60);
     if !has_ucx() {
         return;
@@ -59,7 +59,7 @@ fn so_do_those_of_two_hosts() {
 }
 
 #[test]
-fn who_sleeps_is_woken_by_whoever_comes_last() {
+fn a_pe_that_sleeps_is_woken_by_the_last_one_to_come() {
     let _limit = time_limit(60);
     for n in [4, 7] {
         let Some(job) = bound(test_name!(), n) else { return };
@@ -100,7 +100,7 @@ fn who_sleeps_is_woken_by_whoever_comes_last() {
 }
 
 #[test]
-fn who_calls_something_else_wakes_those_who_sleep() {
+fn a_pe_that_calls_something_else_wakes_those_that_sleep() {
     let _limit = time_limit(120);
     for n in [3, 6] {
         let Some(job) = bound(test_name!(), n) else { return };

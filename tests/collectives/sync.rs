@@ -60,7 +60,7 @@ fn nobody_leaves_a_sync_before_everybody_has_come() {
 }
 
 #[test]
-fn nor_where_pes_are_many() {
+fn nobody_leaves_a_sync_of_many_pes_before_everybody_has_come() {
     let _limit = time_limit(90);
     for algorithm in ALGORITHMS {
         nobody_leaves_early(64, algorithm, 20);
@@ -194,7 +194,7 @@ fn a_barrier_that_loses_a_select_goes_on() {
                 if me == round % n {
                     world.barrier_all().await?;
                 }
-                // Whoever gave up is in the next one all the same.
+                // A PE that gave up is in the next one all the same.
                 soon("the next barrier", world.barrier_all()).await?;
             }
             Ok(())

@@ -7,11 +7,11 @@ use oxshmem::{ClusterOptions, Distribution, LocalCluster, Result, World, setting
 
 use crate::common::doing;
 
-/// How PEs are dealt to 2, 3 and 4 hosts: evenly and not, one PE a host, in blocks and in turn.
+/// How PEs are placed on 2, 3 and 4 hosts: evenly and not, one PE a host, in blocks and in turn.
 pub(crate) const PLACEMENTS: [&str; 8] =
     ["2+2", "1+3", "3+1+2", "1+1+1", "2+2+2:cyclic", "3+2:cyclic", "1+4+1+2", "2+2+2+1:cyclic"];
 
-/// PEs of a placement, and how they are dealt.
+/// How many PEs a placement has, and the placement.
 pub(crate) fn placement(text: &str) -> (usize, Distribution) {
     let sizes = text.trim_end_matches(":cyclic").split('+');
     let n = sizes.map(|size| size.parse::<usize>().expect("it is a number")).sum();
@@ -35,7 +35,7 @@ where
     on_hosts(n, placement, settings, body)
 }
 
-/// The same with so many PEs.
+/// [`placed`] with so many PEs.
 pub(crate) fn on_hosts<R, F>(
     n: usize,
     placement: Distribution,

@@ -25,7 +25,7 @@ pub(crate) enum Does {
     Split,
     Bytes,
     Destroy,
-    /// The same calls on elements of the same size and another type.
+    /// These calls on elements of the same size and another type.
     Signed(&'static str),
     /// Arguments that its PE refuses.
     Unfit(&'static str),
@@ -178,7 +178,7 @@ pub(crate) async fn differ(world: World, odd: usize) -> Result<()> {
     let (to, from) = (world.alloc::<u64>(room).await?, world.alloc_zeroed::<u64>(room).await?);
     for &(most, most_text, one, one_text) in PAIRS {
         for (a, a_text, b, b_text) in [(most, most_text, one, one_text), (one, one_text, most, most_text)] {
-            // Two PEs that both believe to be the root wait for nobody, and are not told.
+            // Two PEs that both believe to be the root wait for nobody, and get no error.
             if matches!((a, b), (Does::Broadcast(_, x), Does::Broadcast(_, y)) if x != y && y == odd) {
                 continue;
             }
@@ -188,7 +188,7 @@ pub(crate) async fn differ(world: World, odd: usize) -> Result<()> {
                 |call| format!("{call:?} by PE {odd} of {n} and {:?} by others, at PE {}", a, team.my_pe());
             doing(world.my_pe(), &what(b));
             let mut outcome = soon(&what(b), perform(&team, does, to.view(), from.view())).await;
-            // Whoever had not to wait waits now, in what nobody else has called.
+            // A PE that had not to wait waits now, in what nobody else has called.
             let follows = if a == Does::Sync || b == Does::Sync { Does::Max } else { Does::Sync };
             if outcome.is_ok() {
                 let then = perform(&team, follows, to.view(), from.view());

@@ -216,8 +216,8 @@ pub(crate) fn with_device() -> Settings {
     settings
 }
 
-/// A test of devices, for who runs it without the test harness: its name, itself, and where it
-/// runs. `Processes`: on any device, also with a process for each PE. `Cluster`: on any device.
+/// A test of devices, for a program that has no test harness: its name, itself, and where it runs.
+/// `Processes`: on any device, also with a process for each PE. `Cluster`: on any device.
 /// `Emulated`: on that one.
 pub(crate) type Case = (&'static str, fn(), &'static str);
 

@@ -365,7 +365,7 @@ impl Arena {
     }
 
     /// Makes calls, all in flight together as far as their ways allow, and checks what they come
-    /// to. Whoever is not in a team has no call on it.
+    /// to. A PE that is not in a team has no call on it.
     pub(crate) async fn round(&self, world: &World, teams: &[Option<Team>], calls: &[Made]) -> Result<()> {
         let slots = self.slots(world.n_pes(), calls);
         let ours = || {
@@ -463,7 +463,7 @@ pub(crate) fn forced(name: &str, mut settings: Settings) -> Settings {
     settings
 }
 
-/// The same as variables of the environment, for processes.
+/// The settings of [`forced`] as variables of the environment, for processes.
 pub(crate) fn forced_variables(name: &str) -> Vec<String> {
     let settings = forced(name, Settings::default());
     vec![

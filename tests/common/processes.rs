@@ -1,8 +1,8 @@
 //! PEs as processes: a test program that starts itself again under `oshrun`, or another launcher.
 //!
-//! The same test function runs in both roles. In the test it starts a [`Job`] and looks at its end;
-//! in each PE, which is told by an environment variable, the call that would start the job runs the
-//! PE's body instead.
+//! A test function runs in both roles. In the test it starts a [`Job`] and looks at its end; in
+//! each PE, which an environment variable marks, the call that would start the job runs the PE's
+//! body instead.
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::{
@@ -25,11 +25,11 @@ use oxshmem::{Result, World};
 
 use super::watchdog::{child_ended, child_started, stretched};
 
-/// Tells a process which test's body it is to run.
+/// Which test's body a process is to run.
 const BODY: &str = "OXSHMEM_TEST_BODY";
 /// To what `oshrun` is to bind the PEs of all jobs (`core`).
 const BIND: &str = "OXSHMEM_TEST_BIND";
-/// Tells it in which runtime.
+/// In which runtime it is to run it.
 const RUNTIME: &str = "OXSHMEM_TEST_RUNTIME";
 /// How many seconds one job may take.
 const LIMIT: u64 = 60;
@@ -63,7 +63,7 @@ impl PeRuntime {
     }
 }
 
-/// Who starts a job's processes.
+/// What starts a job's processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Launcher {
     Oshrun,
@@ -185,9 +185,9 @@ impl Job {
         self
     }
 
-    /// Has `oshrun` deal the PEs to simulated hosts, which talk by UCX.
-    pub(crate) fn hosts(self, deal: &str) -> Self {
-        self.launcher_args(&["--fake-hosts", deal])
+    /// Has `oshrun` place the PEs on simulated hosts, which talk by UCX.
+    pub(crate) fn hosts(self, placement: &str) -> Self {
+        self.launcher_args(&["--fake-hosts", placement])
     }
 
     /// Gives the launcher arguments.
@@ -381,8 +381,8 @@ impl Drop for Running {
     }
 }
 
-/// The main function of a PE that runs `body` between `init` and `finalize`, in the runtime it was
-/// told.
+/// The main function of a PE that runs `body` between `init` and `finalize`, in the runtime that
+/// its environment names.
 fn pe<F: Future<Output = Result<()>>>(body: impl Fn(World) -> F) {
     let main = async {
         let world = oxshmem::init().await.expect("init");

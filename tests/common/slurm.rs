@@ -62,7 +62,7 @@ impl<'a> Slurm<'a> {
         let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("procfs");
         let (name, folder, [a, b]) = (name.trim(), self.folder.display(), self.addresses);
         let [node_a, node_b] = NODES;
-        // Whoever may enter the namespaces may start jobs.
+        // Any user that may enter the namespaces may start jobs.
         format!(
             "ClusterName=oxshmem
 SlurmctldHost={name}({a})

@@ -1,4 +1,4 @@
-//! What is said of PEs that are stuck, taken apart.
+//! Reports about PEs that are stuck, taken apart.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use oxshmem::{Result, World};
@@ -19,11 +19,11 @@ pub(crate) fn rows(ended: &Ended) -> Vec<Vec<&str>> {
     rows.map(|row| row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()).collect()
 }
 
-/// What PE `pe` says that it is stuck in: how it goes on behind the time. It says so once.
+/// What PE `pe` reports that it is stuck in: the text behind the time. It reports it once.
 #[track_caller]
-pub(crate) fn told(ended: &Ended, pe: usize) -> &str {
+pub(crate) fn report_of(ended: &Ended, pe: usize) -> &str {
     let all = lines(&ended.stderr, &format!("oxshmem: PE {pe} on host "));
-    let [line] = all[..] else { panic!("PE {pe} has said {all:?}: {}", ended.stderr) };
+    let [line] = all[..] else { panic!("PE {pe} has reported {all:?}: {}", ended.stderr) };
     let (_, what) = line.split_once(" s in ").unwrap_or_else(|| panic!("{line}"));
     what
 }

@@ -1,4 +1,4 @@
-//! Time limits: a test that hangs says what everybody was doing, and takes its process down.
+//! Time limits: a test that hangs prints what every PE was doing, and takes its process down.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// What PEs of this process said they are doing, by test and PE.
+/// What PEs of this process noted that they are doing, by test and PE.
 static DOING: Mutex<BTreeMap<usize, String>> = Mutex::new(BTreeMap::new());
 /// Processes that tests have started and not waited for.
 static CHILDREN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
@@ -68,7 +68,7 @@ pub(crate) fn child_ended(pid: u32) {
 fn expire(test: &str, limit: Duration) {
     let mut text = format!("\n{test} is not over after {} s.\n", limit.as_secs());
     for (pe, what) in &*lock(&DOING) {
-        text += &format!("  PE {pe}, in whichever test said so last: {what}\n");
+        text += &format!("  PE {pe}, in the test that noted it last: {what}\n");
     }
     for thread in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
         let read = |file| fs::read_to_string(thread.path().join(file)).unwrap_or_default();

@@ -4,15 +4,15 @@
 use std::time::{Duration, Instant};
 
 use crate::common::{Ended, Job, has_ucx, kill, on_one_host, soon, test_name, time_limit};
-use crate::stuck::{lines, main_of, rows, told, without_team};
+use crate::stuck::{lines, main_of, report_of, rows, without_team};
 use oxshmem::{Error, Result, prelude::*};
 
-/// For how long somebody does not come: beyond the second after which it is said, and what the
+/// For how long a PE does not come: beyond the second after which a hang is reported, and what the
 /// launcher takes to gather.
 const LATE: Duration = Duration::from_millis(2200);
 const TITLE: &str = "oshrun: the job may be stuck, its PEs are in:";
 
-/// A job in which it is said after a second.
+/// A job in which a hang is reported after a second.
 fn impatient(test: &'static str, n: usize) -> Job {
     Job::new(test, n).env("SHMEM_HANG_TIMEOUT=1")
 }
@@ -52,7 +52,7 @@ async fn one_comes_late<F: Future<Output = Result<()>>>(
 }
 
 #[test]
-fn who_waits_in_a_sum_of_a_team_that_was_split_off_says_so_once_and_the_table_who_is_missing() {
+fn a_pe_in_a_sum_of_a_split_team_reports_it_once_and_the_table_shows_the_missing_pe() {
     let _limit = time_limit(60);
     let ended = impatient(test_name!(), 4).run(|world| {
         one_comes_late(world, |team, words| async move {
@@ -60,9 +60,12 @@ fn who_waits_in_a_sum_of_a_team_that_was_split_off_says_so_once_and_the_table_wh
         })
     });
     for pe in [0, 2] {
-        assert_eq!(without_team(told(&ended, pe)), "sum_reduce #3 on team (4 elements of 8 bytes)");
+        assert_eq!(without_team(report_of(&ended, pe)), "sum_reduce #3 on team (4 elements of 8 bytes)");
     }
-    assert!(told(&ended, 3).starts_with("finalize #") && told(&ended, 3).ends_with(" on the world team"));
+    assert!(
+        report_of(&ended, 3).starts_with("finalize #")
+            && report_of(&ended, 3).ends_with(" on the world team")
+    );
     assert_eq!(lines(&ended.stderr, "oxshmem: ").len(), 3, "{}", ended.stderr);
     assert_eq!(lines(&ended.stderr, "oshrun: "), [TITLE], "{}", ended.stderr);
     assert_rows(
@@ -77,7 +80,7 @@ fn who_waits_in_a_sum_of_a_team_that_was_split_off_says_so_once_and_the_table_wh
 }
 
 #[test]
-fn who_waits_for_the_root_of_a_broadcast_says_which_broadcast_and_from_whom() {
+fn a_pe_that_waits_for_the_root_of_a_broadcast_names_the_broadcast_and_the_root() {
     let _limit = time_limit(60);
     let ended = impatient(test_name!(), 3).run(|world| {
         one_comes_late(world, |team, words| async move {
@@ -85,7 +88,10 @@ fn who_waits_for_the_root_of_a_broadcast_says_which_broadcast_and_from_whom() {
         })
     });
     for pe in [0, 2] {
-        assert_eq!(without_team(told(&ended, pe)), "broadcast #3 on team (4 elements of 8 bytes from PE 1)");
+        assert_eq!(
+            without_team(report_of(&ended, pe)),
+            "broadcast #3 on team (4 elements of 8 bytes from PE 1)"
+        );
     }
     assert_eq!(lines(&ended.stderr, "oxshmem: ").len(), 2, "{}", ended.stderr);
     assert_eq!(lines(&ended.stderr, "oshrun: "), [TITLE], "{}", ended.stderr);
@@ -94,7 +100,7 @@ fn who_waits_for_the_root_of_a_broadcast_says_which_broadcast_and_from_whom() {
 }
 
 #[test]
-fn who_waits_for_a_lock_says_behind_whom_and_the_table_leads_to_the_holder() {
+fn a_pe_that_waits_for_a_lock_names_the_one_before_it_and_the_table_leads_to_the_holder() {
     let _limit = time_limit(60);
     let ended = impatient(test_name!(), 3).run(|world| async move {
         let word = world.alloc_zeroed::<u64>(1).await?;
@@ -119,7 +125,7 @@ fn who_waits_for_a_lock_says_behind_whom_and_the_table_leads_to_the_holder() {
         locking.await?.unlock().await
     });
     for pe in [1, 2] {
-        let (lock, ahead) = told(&ended, pe).rsplit_once(", ").unwrap();
+        let (lock, ahead) = report_of(&ended, pe).rsplit_once(", ").unwrap();
         assert!(lock.starts_with("set_lock(lock at heap offset 0x"), "{lock}");
         assert_eq!(ahead, format!("behind PE {})", pe - 1));
     }
@@ -149,19 +155,19 @@ fn a_task_that_waits_for_the_lock_that_it_has_itself_is_found() {
         guard.unlock().await?;
         lock.lock().await?.unlock().await
     });
-    let what = told(&ended, 0);
+    let what = report_of(&ended, 0);
     assert!(
         what.starts_with("set_lock(lock at heap offset 0x") && what.ends_with(", which this PE has)"),
         "{what}"
     );
-    assert!(told(&ended, 1).starts_with("finalize #"), "{}", ended.stderr);
+    assert!(report_of(&ended, 1).starts_with("finalize #"), "{}", ended.stderr);
     let rows = rows(&ended);
     assert_eq!((rows[0][0], rows[0][3]), ("0", "set_lock"), "{rows:?}");
     assert!(rows[0][5].ends_with(", which this PE has"), "{rows:?}");
 }
 
 #[test]
-fn who_waits_in_quiet_for_a_pe_that_is_stopped_says_for_how_many_operations() {
+fn a_pe_in_quiet_counts_its_operations_on_a_pe_that_is_stopped() {
     let _limit = time_limit(60);
     if !has_ucx() {
         return;
@@ -189,7 +195,7 @@ fn who_waits_in_quiet_for_a_pe_that_is_stopped_says_for_how_many_operations() {
         put.await?;
         Ok(())
     });
-    assert_eq!(told(&ended, 0), "quiet(1 operation under way)");
+    assert_eq!(report_of(&ended, 0), "quiet(1 operation under way)");
     let rows = rows(&ended);
     assert_eq!((rows[0][0], rows[0][3], rows[0][5]), ("0", "quiet", "1 operation under way"), "{rows:?}");
 }
@@ -210,8 +216,8 @@ async fn differ(world: &World) -> Result<()> {
     soon("the sync", team.sync()).await
 }
 
-/// Everybody hears of it, and the world is as good as before.
-async fn all_are_told(world: World) -> Result<()> {
+/// All get the error, and the world is as good as before.
+async fn all_get_the_error(world: World) -> Result<()> {
     match differ(&world).await {
         Err(Error::CollectiveMismatch { .. }) => {}
         other => panic!("PE {}: {other:?}", world.my_pe()),
@@ -220,9 +226,9 @@ async fn all_are_told(world: World) -> Result<()> {
 }
 
 #[test]
-fn pes_that_call_a_broadcast_and_a_sync_are_told_by_the_library_itself() {
+fn pes_that_call_a_broadcast_and_a_sync_get_an_error_from_the_library_itself() {
     let _limit = time_limit(60);
-    let ended = impatient(test_name!(), 3).run(all_are_told);
+    let ended = impatient(test_name!(), 3).run(all_get_the_error);
     assert_eq!(ended.stderr, "", "nobody is stuck");
 }
 
@@ -236,9 +242,9 @@ fn a_program_that_calls_a_broadcast_and_a_sync_ends_with_a_line_that_says_who_ca
         });
     });
     assert_ne!(ended.status, 0, "{ended:?}");
-    let said = lines(&ended.stderr, "Error: ");
-    assert!(!said.is_empty(), "{}", ended.stderr);
-    for line in said {
+    let errors = lines(&ended.stderr, "Error: ");
+    assert!(!errors.is_empty(), "{}", ended.stderr);
+    for line in errors {
         assert!(line.starts_with("Error: PEs differ in a collective call: "), "{line}");
         assert!(line.contains("calls sync"), "{line}");
         assert!(line.contains("PE 2 calls broadcast of 4 elements of u64 from PE 1"), "{line}");
@@ -250,15 +256,15 @@ const MISMATCH: &str = "PE 0 is in sync #2 on team while PE 2 is in broadcast #2
                         collectives in the same order";
 
 #[test]
-fn who_cannot_find_out_yet_that_others_called_something_else_is_told_by_the_table() {
+fn the_table_shows_a_mismatch_that_no_pe_can_find_out_yet() {
     let _limit = time_limit(60);
     if !on_one_host("on a host of their own, the two are neighbours") {
         return;
     }
     let late = format!("LATE_MS={}", LATE.as_millis());
-    let ended = impatient(test_name!(), 4).env(&late).run(all_are_told);
-    assert_eq!(without_team(told(&ended, 0)), "sync #2 on team");
-    assert_eq!(without_team(told(&ended, 2)), "broadcast #2 on team (4 elements of 8 bytes from PE 1)");
+    let ended = impatient(test_name!(), 4).env(&late).run(all_get_the_error);
+    assert_eq!(without_team(report_of(&ended, 0)), "sync #2 on team");
+    assert_eq!(without_team(report_of(&ended, 2)), "broadcast #2 on team (4 elements of 8 bytes from PE 1)");
     assert_eq!(lines(&ended.stderr, "oxshmem: ").len(), 2, "{}", ended.stderr);
     let [mismatch, title] = lines(&ended.stderr, "oshrun: ")[..] else { panic!("{}", ended.stderr) };
     assert_eq!((without_team(mismatch), title), (format!("oshrun: {MISMATCH}"), TITLE));
@@ -278,7 +284,7 @@ fn a_job_that_runs_out_of_time_says_which_collectives_its_pes_were_in_and_that_t
         return;
     }
     let job = Job::new(test_name!(), 4).env("LATE_MS=100000").launcher_args(&["--timeout", "1.5"]);
-    let ended = job.end(|| main_of(all_are_told));
+    let ended = job.end(|| main_of(all_get_the_error));
     assert_eq!(ended.status, 124, "{ended:?}");
     assert_eq!(lines(&ended.stderr, "oxshmem: "), [""; 0], "{}", ended.stderr);
     let mismatch = lines(&ended.stderr, "  PE 0 is in sync #2");
@@ -305,8 +311,8 @@ fn teams_of_the_pes_of_two_hosts_are_not_compared_with_each_other() {
             _ => shared.sync().await,
         }
     });
-    assert_eq!(told(&ended, 0), "sum_reduce #1 on the shared team (4 elements of 8 bytes)");
-    assert_eq!(told(&ended, 2), "sync #1 on the shared team");
+    assert_eq!(report_of(&ended, 0), "sum_reduce #1 on the shared team (4 elements of 8 bytes)");
+    assert_eq!(report_of(&ended, 2), "sync #1 on the shared team");
     assert_eq!(lines(&ended.stderr, "oshrun: "), [TITLE], "{}", ended.stderr);
     let rows = rows(&ended);
     let calls: Vec<_> = rows.iter().map(|row| (row[0], row[3])).collect();

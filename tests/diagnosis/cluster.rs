@@ -51,12 +51,12 @@ fn one_message_and_one_table_are_for_all_pes_of_the_process() {
     let ended = Job::alone(test_name!()).end(|| all_but_one_wait(5, impatient(1), 2500).unwrap());
     assert_eq!(ended.status, 0, "{ended:?}");
     let lines: Vec<_> = ended.stderr.lines().collect();
-    let [told, title, head, computing, waiting] = lines[..] else { panic!("{}", ended.stderr) };
+    let [report, title, head, computing, waiting] = lines[..] else { panic!("{}", ended.stderr) };
     assert!(
-        told.starts_with("oxshmem: PEs 1-4 on host ") && told.contains(" s in wait_until(i64 at heap"),
-        "{told}"
+        report.starts_with("oxshmem: PEs 1-4 on host ") && report.contains(" s in wait_until(i64 at heap"),
+        "{report}"
     );
-    assert!(told.ends_with(" == -5, now 0)"), "{told}");
+    assert!(report.ends_with(" == -5, now 0)"), "{report}");
     assert_eq!(title, "oxshmem: the PEs of this host:");
     assert!(head.trim_start().starts_with("PE "), "{head}");
     assert!(computing.starts_with("  0 ") && computing.ends_with("computing"), "{computing}");
@@ -78,7 +78,7 @@ fn a_thousand_pes_are_one_line() {
 }
 
 #[test]
-fn nothing_is_said_and_nobody_watches_with_a_timeout_of_0() {
+fn nothing_is_printed_and_nothing_watches_with_a_timeout_of_0() {
     let _limit = time_limit(60);
     let ended = Job::alone(test_name!()).end(|| {
         all_but_one_wait(3, impatient(0), 1500).unwrap();
@@ -191,9 +191,9 @@ fn a_single_pe_has_a_message_but_no_table() {
         Ok(())
     });
     let lines: Vec<_> = ended.stderr.lines().collect();
-    let [told] = lines[..] else { panic!("{}", ended.stderr) };
-    assert!(told.starts_with("oxshmem: PE 0 on host "), "{told}");
-    assert!(told.ends_with(" <= 4294967294, now 4294967295)"), "{told}");
+    let [report] = lines[..] else { panic!("{}", ended.stderr) };
+    assert!(report.starts_with("oxshmem: PE 0 on host "), "{report}");
+    assert!(report.ends_with(" <= 4294967294, now 4294967295)"), "{report}");
 }
 
 #[test]

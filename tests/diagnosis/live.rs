@@ -15,7 +15,7 @@ use crate::stuck::main_of;
 const SOON: Duration = Duration::from_secs(20);
 const EVERY: Duration = Duration::from_millis(500);
 
-/// PE 0 puts to PE 1 and gets from it, PE 2 waits; all until PE 0 is told to end.
+/// PE 0 puts to PE 1 and gets from it, PE 2 waits; all until PE 0 is asked to end.
 async fn one_puts(world: World) -> Result<()> {
     let words = world.alloc_zeroed::<u64>(1024).await?;
     let ctx = world.context();

@@ -208,14 +208,18 @@ fn a_barrier_is_one_for_pes_that_have_something_to_complete_and_for_those_that_h
         ran.unwrap();
     });
     assert_eq!(ended.status, 0, "{ended:?}");
-    let told: Vec<_> = ended.stderr.lines().filter(|line| line.contains(" waited ")).collect();
+    let reports: Vec<_> = ended.stderr.lines().filter(|line| line.contains(" waited ")).collect();
     let says = |pes: &str, what: &str| {
         let start = format!("oxshmem: {pes} on host ");
-        assert!(told.iter().any(|line| line.starts_with(&start) && line.contains(what)), "{}", ended.stderr);
+        assert!(
+            reports.iter().any(|line| line.starts_with(&start) && line.contains(what)),
+            "{}",
+            ended.stderr
+        );
     };
     says("PEs 0,1", " s in barrier #3 on the world team");
     says("PE 0", " s in quiet(");
-    assert_eq!(told.len(), 2, "{}", ended.stderr);
+    assert_eq!(reports.len(), 2, "{}", ended.stderr);
     assert!(!ended.stderr.contains("must call"), "{}", ended.stderr);
     let rows = ended.stderr.lines().filter(|line| line.starts_with("  "));
     let rows: Vec<Vec<&str>> = rows.map(|row| row.split_whitespace().collect()).collect();

@@ -34,14 +34,14 @@ fn a_pe_stuck_in_a_wait_says_so_once_with_the_value_and_the_table_says_where_all
     for runtime in [PeRuntime::CurrentThread, PeRuntime::BlockOn] {
         let job = Job::new(test_name!(), 2).runtime(runtime).env("SHMEM_HANG_TIMEOUT=1");
         let ended = job.run(|world| one_waits(world, 2500));
-        let told = lines(&ended.stderr, "oxshmem: ");
-        let [told] = told[..] else { panic!("{}", ended.stderr) };
+        let report = lines(&ended.stderr, "oxshmem: ");
+        let [report] = report[..] else { panic!("{}", ended.stderr) };
         assert!(
-            told.starts_with("oxshmem: PE 1 on host ")
-                && told.contains(" has waited 1.0 s in wait_until(u64"),
-            "{told}"
+            report.starts_with("oxshmem: PE 1 on host ")
+                && report.contains(" has waited 1.0 s in wait_until(u64"),
+            "{report}"
         );
-        assert!(told.ends_with(" >= 3, now 2)"), "{told}");
+        assert!(report.ends_with(" >= 3, now 2)"), "{report}");
         assert_eq!(lines(&ended.stderr, "oshrun: ").len(), 1, "{}", ended.stderr);
         let rows = rows(&ended);
         assert_eq!((rows[0][0], rows[0][3]), ("0", "computing"), "{rows:?}");
@@ -78,21 +78,21 @@ fn a_wait_that_was_forgotten_is_not_taken_for_a_hang() {
             }
             words.at(3).wait_until(Cmp::Eq, 1).await.map(drop)
         });
-        let told = lines(&ended.stderr, "oxshmem: ");
-        let [told] = told[..] else { panic!("{}", ended.stderr) };
-        assert!(told.contains("PE 1 on host ") && told.contains(" in wait_until(u64"), "{told}");
+        let report = lines(&ended.stderr, "oxshmem: ");
+        let [report] = report[..] else { panic!("{}", ended.stderr) };
+        assert!(report.contains("PE 1 on host ") && report.contains(" in wait_until(u64"), "{report}");
     }
 }
 
 #[test]
-fn who_debugs_hears_of_it_after_a_second() {
+fn with_debug_output_a_hang_is_reported_after_a_second() {
     let _limit = time_limit(60);
     let ended = Job::new(test_name!(), 2).env("SHMEM_DEBUG=").run(|world| one_waits(world, 1500));
     assert_eq!(lines(&ended.stderr, "oxshmem: PE 1 on host").len(), 1, "{}", ended.stderr);
 }
 
 #[test]
-fn nothing_is_said_with_a_timeout_of_0_or_before_it_is_over() {
+fn nothing_is_printed_with_a_timeout_of_0_or_before_it_is_over() {
     let _limit = time_limit(60);
     for setting in ["SHMEM_HANG_TIMEOUT=0", "SHMEM_HANG_TIMEOUT=3"] {
         let ended = Job::new(test_name!(), 2).env(setting).run(|world| one_waits(world, 1500));
@@ -101,7 +101,7 @@ fn nothing_is_said_with_a_timeout_of_0_or_before_it_is_over() {
 }
 
 #[test]
-fn a_wait_that_goes_on_is_told_once_and_a_set_and_a_second_wait_by_themselves() {
+fn a_wait_that_goes_on_is_reported_once_and_a_set_and_a_second_wait_by_themselves() {
     let _limit = time_limit(60);
     let ended = Job::new(test_name!(), 2).env("SHMEM_HANG_TIMEOUT=1").run(|world| async move {
         let words = world.alloc_zeroed::<i32>(4).await?;
@@ -115,9 +115,12 @@ fn a_wait_that_goes_on_is_told_once_and_a_set_and_a_second_wait_by_themselves() 
         words.slice(1..).wait_until_all(Cmp::Lt, 0).await?;
         words.at(0).wait_until(Cmp::Lt, 0).await.map(drop)
     });
-    let told = lines(&ended.stderr, "oxshmem: ");
-    let [told] = told[..] else { panic!("{}", ended.stderr) };
-    assert!(told.contains("in wait_until_all(3 i32 at heap offset 0x") && told.ends_with(" < 0)"), "{told}");
+    let report = lines(&ended.stderr, "oxshmem: ");
+    let [report] = report[..] else { panic!("{}", ended.stderr) };
+    assert!(
+        report.contains("in wait_until_all(3 i32 at heap offset 0x") && report.ends_with(" < 0)"),
+        "{report}"
+    );
 }
 
 #[test]
@@ -165,8 +168,8 @@ fn a_job_that_runs_out_of_time_says_what_all_pes_were_in() {
         });
     });
     assert_eq!(ended.status, 124, "{ended:?}");
-    let told = "oshrun: the job was ended because it took longer than 1.5 s\n  PE";
-    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    let report = "oshrun: the job was ended because it took longer than 1.5 s\n  PE";
+    assert!(ended.stderr.contains(report), "{}", ended.stderr);
     let rows = rows(&ended);
     assert_eq!((rows[0][0], rows[0][3], rows.len()), ("0-2", "wait_until", 2), "{rows:?}");
     assert!(rows[0][5].starts_with("u64 at heap offset") && rows[0][5].ends_with("!= 0, now 0"), "{rows:?}");
@@ -211,7 +214,7 @@ fn the_message_about_a_killed_pe_says_what_every_other_was_in() {
 }
 
 #[test]
-fn the_message_about_a_global_exit_says_it_too_and_one_with_status_0_nothing() {
+fn the_message_about_a_global_exit_says_what_every_pe_was_in_unless_its_status_is_0() {
     let _limit = time_limit(60);
     for status in [0, 7] {
         let ended = Job::new(test_name!(), 2).env(&format!("STATUS={status}")).end(|| {
@@ -247,7 +250,7 @@ fn pes_that_have_left_or_ended_are_in_the_table_as_such() {
         });
     });
     assert_eq!(ended.status, 124, "{ended:?}");
-    // Nobody is in a call, so that there is nothing to tell.
+    // No PE is in a call, so that there is nothing to report.
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
 }
 

@@ -1,4 +1,4 @@
-//! Operations and collectives tell what they do, to those who listen at TRACE.
+//! Operations and collectives are events and spans of `tracing`, at the level TRACE.
 
 use std::{
     io,

@@ -115,7 +115,7 @@ fn operations_waits_and_collectives_are_recorded_with_targets_bytes_and_times() 
                 assert!(event.begin <= event.initiated && event.initiated <= event.completed, "{event:?}");
                 assert!(pe.began <= event.begin && event.completed <= pe.ended, "{event:?}");
             }
-            // Those of all PEs are one.
+            // It is the same barrier on all PEs.
             let same = |other: &PeTrace| of(other, Call::Barrier)[0].number == barriers[0].number;
             assert!(trace.pes.iter().all(same));
         }
@@ -271,8 +271,8 @@ fn oshrun_records_a_job_and_leaves_a_file_for_perfetto() {
         world.context().put_signal(words.at(1), 5, words.at(0), Signal::Set(1), next).await?;
         words.at(0).wait_until(Cmp::Eq, 1).await.map(drop)
     });
-    let said: Vec<_> = ended.stderr.lines().collect();
-    assert!(matches!(said[..], [one] if one.contains(&format!("{shown}/trace.json"))), "{said:?}");
+    let lines: Vec<_> = ended.stderr.lines().collect();
+    assert!(matches!(lines[..], [one] if one.contains(&format!("{shown}/trace.json"))), "{lines:?}");
     let json = std::fs::read(folder.0.join("trace.json")).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     let events = json["traceEvents"].as_array().unwrap();

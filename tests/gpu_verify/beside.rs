@@ -1,5 +1,4 @@
-//! The same operations by oxshmem and by NVSHMEM, one beside the other: by one process, and by two
-//! that share the device.
+//! Operations by oxshmem beside those by NVSHMEM: by one process, and by two that share the device.
 //!
 //! NVSHMEM's come from a program of its own (`benches/peer/nvshmem.cu`), which `cargo xtask
 //! gpu-verify` packs with its library beside this one. Both print rows of an operation, its bytes

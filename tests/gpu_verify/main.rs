@@ -88,7 +88,7 @@ struct Arguments {
 /// A part of the report: a process, or a job of some.
 struct Part {
     name: String,
-    /// What `--run` is told.
+    /// What `--run` is given.
     run: String,
     /// How device memory is shared.
     sharing: &'static str,
@@ -340,7 +340,7 @@ fn with_a_driver(
             ("ipc", &[("FAKE_CUDA_DEVICES", "4"), ("FAKE_CUDA_PEERS", "0"), ("FAKE_CUDA_VMM", "0")]),
         ];
         for (sharing, variables) in machines {
-            let said = variables
+            let changed = variables
                 .iter()
                 .map(|(name, value)| format!("{}={value}", &name[5..]))
                 .collect::<Vec<_>>()
@@ -348,7 +348,7 @@ fn with_a_driver(
             let runs = [("suite", None), ("large", Some(4))];
             let programs = programs::ON_ALL_MACHINES.iter().map(|&run| (run, Some(4)));
             for (run, processes) in runs.into_iter().chain(programs) {
-                parts.push(Part { variables, ..part(&format!("{run}, {said}"), run, sharing, processes) });
+                parts.push(Part { variables, ..part(&format!("{run}, {changed}"), run, sharing, processes) });
             }
         }
         return parts;
@@ -468,8 +468,8 @@ fn beside_nvshmem(report: &mut Report, arguments: &Arguments) {
             let theirs = finish(&mut peer.command(n), Duration::from_secs(90));
             all[2 * n - 2] = beside::rows(&theirs.stdout);
             if let Some(why) = theirs.failed {
-                let said = theirs.stderr.lines().last().unwrap_or_default().to_owned();
-                report.line(&format!("NVSHMEM with {n} PEs ended early: {why} ({said}).\n"));
+                let last = theirs.stderr.lines().last().unwrap_or_default().to_owned();
+                report.line(&format!("NVSHMEM with {n} PEs ended early: {why} ({last}).\n"));
             }
         }
     }

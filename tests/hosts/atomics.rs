@@ -214,7 +214,7 @@ fn no_update_of_pes_near_and_far_is_lost_on_one_word() {
 }
 
 #[test]
-fn none_is_where_hosts_have_pes_in_turn() {
+fn no_update_is_lost_where_hosts_have_pes_in_turn() {
     let _limit = time_limit(90);
     if has_ucx() {
         Job::new(test_name!(), PES).hosts("3+1:cyclic").run(every_type);

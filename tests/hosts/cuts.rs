@@ -1,7 +1,7 @@
 //! Hosts that are network namespaces joined by a virtual cable, which is cut: for a while, and for
 //! good.
 //!
-//! `oshrun` has no remote start, so PEs of one machine are dealt to simulated hosts, and a script
+//! `oshrun` has no remote start, so PEs of one machine are placed on simulated hosts, and a script
 //! that it starts for each moves into the namespace of the PE's host before it becomes the test
 //! program. The job's socket and its shared memory go along; UCX is given the namespace's end of
 //! the cable, and has no other way to the other host.

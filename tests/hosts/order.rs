@@ -13,7 +13,7 @@ async fn order(ctx: &Context, how: u64, pe: usize) -> Result<()> {
     }
 }
 
-/// Data of every form, then an order, then a flag: who sees the flag sees the data.
+/// Data of every form, then an order, then a flag: a PE that sees the flag sees the data.
 async fn litmus(world: World, ctx: Context, rounds: u64) -> Result<()> {
     const LEN: usize = 3000;
     let (me, n) = (world.my_pe(), world.n_pes());
@@ -46,7 +46,7 @@ async fn litmus(world: World, ctx: Context, rounds: u64) -> Result<()> {
 }
 
 #[test]
-fn who_sees_a_flag_sees_what_was_ordered_before_it() {
+fn a_pe_that_sees_a_flag_sees_what_was_ordered_before_it() {
     let _limit = time_limit(90);
     if !has_ucx() {
         return;
@@ -60,7 +60,7 @@ fn who_sees_a_flag_sees_what_was_ordered_before_it() {
 }
 
 #[test]
-fn so_it_is_in_sessions() {
+fn in_sessions_a_pe_that_sees_a_flag_sees_what_was_ordered_before_it() {
     let _limit = time_limit(90);
     if !has_ucx() {
         return;

@@ -41,7 +41,7 @@ fn alignments_up_to_a_gibibyte_hold_on_every_pe() {
         let done = cluster(n, settings, |world| async move {
             for align in [1, 8, 64, 4096, 1 << 16, 1 << 21, 1 << 30] {
                 let slice = world.alloc_aligned::<u8>(10, align).await?;
-                // Those of this host.
+                // The PEs of this host have addresses.
                 for pe in 0..world.n_pes() {
                     let address = slice.view().ptr(pe).map_or(0, |address| address.addr());
                     assert_eq!(address % align, 0, "{address:#x} on PE {pe}");
@@ -437,7 +437,7 @@ fn different_allocations_may_be_a_warning_or_nothing() {
 }
 
 #[test]
-fn so_may_those_of_a_space_that_some_pes_have() {
+fn different_allocations_of_a_space_that_some_pes_have_may_be_a_warning_or_nothing() {
     let _limit = time_limit(60);
     let job = [
         "SHMEM_CHECK_ALLOC=warn",

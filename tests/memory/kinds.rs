@@ -191,7 +191,7 @@ fn without_a_first_partition_what_names_none_is_refused() {
 }
 
 #[test]
-fn pes_that_mean_different_partitions_are_told_so() {
+fn pes_that_mean_different_partitions_get_an_error() {
     let _limit = time_limit(60);
     for n in pe_counts().into_iter().filter(|&n| n > 1) {
         let done = cluster(n, settings(&[(1, "size=1M"), (2, "size=1M")]), |world| async move {
@@ -347,7 +347,7 @@ fn the_kernel_has_the_policy_of_each_partition_for_every_pe() {
                 let words = world.partition(id)?.alloc::<u64>(100).await?;
                 words.view().fill(id as u64);
                 for pe in 0..world.n_pes() {
-                    // Those of this host.
+                    // The PEs of this host have addresses.
                     let Some(address) = words.view().ptr(pe) else { continue };
                     match policy_at(address.addr()) {
                         Some(policy) => assert!(policy.starts_with(expected), "partition {id}: {policy}"),
@@ -454,7 +454,7 @@ fn processes_share_huge_pages_where_there_are_some_and_do_without_where_not() {
     let notes: Vec<_> =
         ended.stderr.lines().filter(|line| line.contains("SMA_SYMMETRIC_PARTITION2")).collect();
     if on_one_host("each simulated host takes its pages") {
-        assert_eq!(notes.len(), usize::from(!enough), "said once: {}", ended.stderr);
+        assert_eq!(notes.len(), usize::from(!enough), "printed once: {}", ended.stderr);
     }
     assert!(
         notes.iter().all(|note| note.contains("pages of 2M are free") && note.contains("instead")),
@@ -487,7 +487,7 @@ fn partitions_of_pes_on_other_hosts_are_reached_by_ucx() {
         }
         Ok(())
     });
-    // What both hosts say is said once.
+    // What both hosts report is printed once.
     let notes = ended.stderr.lines().filter(|line| line.contains("Fastmem is Normalmem")).count();
     assert!(notes <= 1, "{}", ended.stderr);
 }
@@ -548,7 +548,7 @@ fn the_report_says_what_there_is_was_asked_was_mapped_and_is_in_use() {
 }
 
 #[test]
-fn pes_with_different_partitions_are_told_which() {
+fn pes_with_different_partitions_get_an_error_that_names_them() {
     let _limit = time_limit(90);
     let ended = Job::new(test_name!(), 3).end(|| {
         let mut settings = Settings::default();

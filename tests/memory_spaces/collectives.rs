@@ -31,7 +31,7 @@ impl<'a, T: Element + PartialEq + std::fmt::Debug> Pair<'a, T> {
         Self { world: self.world, memory: self.memory.clone(), starts }
     }
 
-    /// The same with the destination as the source.
+    /// With the destination as the source.
     fn in_place(&self) -> Self {
         Self { world: self.world, memory: self.memory.clone(), starts: [self.starts[0]; 2] }
     }

@@ -366,7 +366,7 @@ fn vectors_of_some_megabytes_go_to_device_memory_and_come_back() {
         let there = device::<u8>(&world, LEN).await?;
         let bytes = |pe: usize| (0..LEN).map(|i| (i / 7 + 31 * pe) as u8).collect::<Vec<_>>();
         world.barrier_all().await?;
-        // The same memory again, and memory that a vector has had before.
+        // To that memory again, from memory that a vector has had before.
         let back = ctx.put_nbi(&there, bytes(me + 9), next).await?;
         let back = ctx.put_nbi(&there, back, next).await?;
         drop(back);

@@ -185,7 +185,7 @@ fn a_default_that_some_pes_do_not_have_is_named_with_those_pes() {
     }
 }
 
-/// Joins a job of PEs with these settings; what each PE is told.
+/// Joins a job of PEs with these settings; what becomes of each PE.
 fn join(all: Vec<Settings>) -> Vec<Result<()>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let pes = Local::cluster(all.len()).into_iter().zip(all);

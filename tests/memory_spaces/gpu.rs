@@ -104,7 +104,7 @@ fn a_gpu_space_that_some_pes_have_is_theirs_alone() {
     done.unwrap();
 }
 
-fn what_is_wrong_with_spaces_is_said() {
+fn what_is_wrong_with_spaces_is_named_in_the_error() {
     let _limit = time_limit(60);
     on_pes(with_device(), |world| async move {
         let gpu = world.space(SpaceKind::Gpu)?;
@@ -189,7 +189,7 @@ fn without_a_device_there_is_no_gpu_space_and_no_thread_for_one() {
             let Error::SpaceUnavailable { space: SpaceKind::Gpu, why, .. } = &error else {
                 panic!("{error}")
             };
-            // Who asked for it is told why.
+            // A PE that asked for it gets the reason.
             assert_eq!(why.is_some(), world.pe().settings().enable_gpu_space.is_some(), "{error}");
             assert!(world.pe().device().is_none());
             world.barrier_all().await
@@ -217,7 +217,7 @@ common::cases! {
     Processes: kernels_get_a_handle_that_says_which_pe_they_are_of
         blocks_of_the_gpu_space_grow_move_and_come_back
         with_the_gpu_as_default_space_a_program_without_spaces_runs_on_it
-        what_is_wrong_with_spaces_is_said;
+        what_is_wrong_with_spaces_is_named_in_the_error;
     Cluster: allocations_that_differ_in_their_space_are_a_mismatch_that_names_it
         memory_of_another_job_is_refused_on_devices_too;
     Emulated: a_gpu_space_that_some_pes_have_is_theirs_alone

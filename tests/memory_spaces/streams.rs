@@ -45,7 +45,7 @@ mod with {
     }
 }
 
-/// Runs `body` where there are streams. Elsewhere it checks that this is said.
+/// Runs `body` where there are streams. Elsewhere it checks that the error names that.
 #[cfg(feature = "cuda")]
 #[track_caller]
 fn with_streams<F>(body: impl Fn(World) -> F + Copy + Send + Sync + 'static)
@@ -74,7 +74,7 @@ async fn refused_without_streams(world: &World) -> oxshmem::Result<()> {
     world.barrier_all().await
 }
 
-fn without_streams_that_is_said() {
+fn without_streams_operations_on_them_are_refused() {
     let _limit = time_limit(60);
     on_pes(with_device(), |world| async move { refused_without_streams(&world).await });
 }
@@ -363,12 +363,12 @@ common::cases! {
         streams_are_captured_where_the_host_takes_no_part
         streams_that_are_wrong_are_refused;
     Cluster: ;
-    Emulated: without_streams_that_is_said;
+    Emulated: without_streams_operations_on_them_are_refused;
 }
 
 #[cfg(not(feature = "cuda"))]
 common::cases! {
     Processes: ;
     Cluster: ;
-    Emulated: without_streams_that_is_said;
+    Emulated: without_streams_operations_on_them_are_refused;
 }

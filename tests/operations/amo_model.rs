@@ -223,7 +223,7 @@ fn no_update_is_lost_when_all_pes_hammer_the_same_words() {
 }
 
 #[test]
-fn no_update_of_processes_is_lost_either() {
+fn no_update_is_lost_when_processes_hammer_the_same_words() {
     let _limit = time_limit(60);
     Job::new(test_name!(), 3).run(|world| async move {
         model(world.clone()).await?;

@@ -1,4 +1,4 @@
-//! Locks among PEs: one holder at a time, in the order of coming, who sees what holders before
+//! Locks among PEs: one holder at a time, in the order of coming, which sees what holders before
 //! wrote; and waiting that costs nothing.
 
 use std::time::{Duration, Instant};
@@ -97,7 +97,7 @@ async fn come_in_order(world: World) -> Result<()> {
         let lock = Lock::new(ctx, word.at(0))?;
         let first = n as u64 * round;
         came.at(0).wait_until(Cmp::Ge, first + position(me) as u64).await?;
-        // The call queues up; nobody has polled it when the next PE is told to come.
+        // The call queues up; nobody has polled it when the next PE is let in.
         let (locking, setting) = match round % 2 {
             0 => (Some(lock.lock()), None),
             _ => (None, Some(lock.set())),
@@ -140,7 +140,7 @@ async fn come_in_order(world: World) -> Result<()> {
 #[test]
 fn pes_get_the_lock_in_the_order_of_their_calls() {
     let _limit = time_limit(60);
-    if !on_one_host("a call is in the queue when the lock's host has heard of it") {
+    if !on_one_host("a call is in the queue when the lock's host has got it") {
         return;
     }
     on_pes(settings(), come_in_order);
@@ -150,7 +150,7 @@ fn pes_get_the_lock_in_the_order_of_their_calls() {
 #[test]
 fn processes_get_the_lock_in_the_order_of_their_calls() {
     let _limit = time_limit(60);
-    if !on_one_host("a call is in the queue when the lock's host has heard of it") {
+    if !on_one_host("a call is in the queue when the lock's host has got it") {
         return;
     }
     for runtime in [PeRuntime::CurrentThread, PeRuntime::BlockOn] {
@@ -158,7 +158,7 @@ fn processes_get_the_lock_in_the_order_of_their_calls() {
     }
 }
 
-/// Who comes as which number: every PE once a round, in another order in each.
+/// Which PE comes as which number: every one once a round, in another order in each.
 fn arrivals(n: usize, rounds: u64) -> Vec<usize> {
     let order = |round| {
         let (mut random, mut pes) = (Random::new(round + 1), (0..n).collect::<Vec<_>>());
@@ -170,9 +170,9 @@ fn arrivals(n: usize, rounds: u64) -> Vec<usize> {
     (0..rounds).flat_map(order).collect()
 }
 
-/// PEs come again and again, each when all before it are known to wait, and take a ticket. Whoever
-/// has the lock keeps it until some of those wait who can, or lets it go at once, so that the queue
-/// is now long and now empty. The tickets come up in their order.
+/// PEs come again and again, each when all before it are known to wait, and take a ticket. The
+/// holder keeps the lock until some of those that can wait do, or lets it go at once, so that the
+/// queue is now long and now empty. The tickets come up in their order.
 async fn queue_up(world: World) -> Result<()> {
     let (me, n, ctx) = (world.my_pe(), world.n_pes(), world.context());
     let word = world.alloc_zeroed::<u64>(1).await?;
@@ -209,7 +209,7 @@ async fn queue_up(world: World) -> Result<()> {
 #[test]
 fn tickets_of_hundreds_of_rounds_come_up_in_their_order() {
     let _limit = time_limit(60);
-    if !on_one_host("a call is in the queue when the lock's host has heard of it") {
+    if !on_one_host("a call is in the queue when the lock's host has got it") {
         return;
     }
     let mut counts = pe_counts();
@@ -220,9 +220,9 @@ fn tickets_of_hundreds_of_rounds_come_up_in_their_order() {
 }
 
 #[test]
-fn tickets_of_processes_do_too() {
+fn tickets_of_processes_come_up_in_their_order() {
     let _limit = time_limit(60);
-    if !on_one_host("a call is in the queue when the lock's host has heard of it") {
+    if !on_one_host("a call is in the queue when the lock's host has got it") {
         return;
     }
     for runtime in PeRuntime::ALL {

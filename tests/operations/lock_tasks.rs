@@ -68,7 +68,7 @@ async fn crowd(world: World) -> Result<()> {
         task.expect("no panic")?;
     }
     world.barrier_all().await?;
-    // Whoever went away has left nothing behind.
+    // Tasks that went away have left nothing behind.
     let guard = soon("the lock", Lock::new(world.context(), word.at(0))?.lock()).await?;
     guard.unlock().await?;
     world.barrier_all().await?;
@@ -253,7 +253,7 @@ fn a_lock_is_of_no_use_after_finalize_and_its_guard_may_still_be_dropped() {
 }
 
 #[test]
-fn who_waits_learns_that_the_job_has_ended() {
+fn a_task_that_waits_learns_that_the_job_has_ended() {
     let _limit = time_limit(60);
     let ended = cluster(3, settings(), |world| async move {
         let word = world.alloc_zeroed::<u64>(1).await?;
@@ -311,8 +311,8 @@ fn a_lock_that_is_let_go_of_keeps_nothing_of_its_world() {
     }
 }
 
-/// What PE `world` is said to wait for; without the lock's place.
-fn told(world: &World) -> Vec<String> {
+/// What PE `world` is shown to wait for; without the lock's place.
+fn shown_waits(world: &World) -> Vec<String> {
     let seen = world.pe().board().seen();
     seen.iter()
         .map(|seen| seen.activity.to_string().split(", ").last().unwrap_or_default().to_owned())
@@ -320,7 +320,7 @@ fn told(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_pe_is_said_to_wait_for_a_lock_for_as_long_as_one_of_its_tasks_does() {
+fn a_pe_is_shown_to_wait_for_a_lock_for_as_long_as_one_of_its_tasks_does() {
     let _limit = time_limit(60);
     let pes = cluster(2, settings(), |world| async move {
         let word = world.alloc_zeroed::<u64>(2).await?;
@@ -329,15 +329,15 @@ fn a_pe_is_said_to_wait_for_a_lock_for_as_long_as_one_of_its_tasks_does() {
         if world.my_pe() == 0 {
             let guard = lock.lock().await?;
             for _ in 0..2 {
-                assert!(told(&world).is_empty());
+                assert!(shown_waits(&world).is_empty());
                 let mut again = [lock.lock(), lock.lock()];
                 assert!(is_pending(&mut again[0]).await && is_pending(&mut again[1]).await);
-                assert_eq!(told(&world), ["which this PE has)"], "for all of its tasks");
+                assert_eq!(shown_waits(&world), ["which this PE has)"], "for all of its tasks");
                 let [first, second] = again;
                 drop(first);
-                assert_eq!(told(&world).len(), 1);
+                assert_eq!(shown_waits(&world).len(), 1);
                 drop(second);
-                assert!(told(&world).is_empty(), "they have gone away");
+                assert!(shown_waits(&world).is_empty(), "they have gone away");
             }
             world.context().p(turn, 1, 1).await?;
             turn.wait_until(Cmp::Eq, 1).await?;
@@ -349,19 +349,19 @@ fn a_pe_is_said_to_wait_for_a_lock_for_as_long_as_one_of_its_tasks_does() {
             let mut waiting = lock.lock();
             assert!(is_pending(&mut waiting).await);
             // On another host the word of who is in the queue takes its time.
-            while told(&world).is_empty() {
+            while shown_waits(&world).is_empty() {
                 assert!(is_pending(&mut waiting).await);
                 tokio::task::yield_now().await;
             }
-            assert_eq!(told(&world), ["behind PE 0)"]);
+            assert_eq!(shown_waits(&world), ["behind PE 0)"]);
             drop(waiting);
-            assert!(told(&world).is_empty(), "the PE keeps its place, but nobody waits");
+            assert!(shown_waits(&world).is_empty(), "the PE keeps its place, but nobody waits");
         }
         let waiting = lock.lock();
-        assert_eq!(told(&world).len(), 1);
+        assert_eq!(shown_waits(&world).len(), 1);
         world.context().p(turn, 1, 0).await?;
         let guard = waiting.await?;
-        assert!(told(&world).is_empty());
+        assert!(shown_waits(&world).is_empty());
         guard.unlock().await
     });
     pes.unwrap();
@@ -403,12 +403,12 @@ struct Falls;
 
 impl std::task::Wake for Falls {
     fn wake(self: Arc<Self>) {
-        panic!("whoever waited is out of memory");
+        panic!("the task that waited is out of memory");
     }
 }
 
 #[test]
-fn who_panics_when_it_gets_the_lock_keeps_it_from_nobody() {
+fn a_task_that_panics_when_it_gets_the_lock_keeps_it_from_no_other() {
     let _limit = time_limit(60);
     on_pes(settings(), |world| async move {
         let word = world.alloc_zeroed::<u64>(1).await?;
@@ -426,7 +426,7 @@ fn who_panics_when_it_gets_the_lock_keeps_it_from_nobody() {
                 }
             });
             tokio::task::yield_now().await;
-            // Whoever wakes it has the panic, on this PE or on another.
+            // The thread that wakes it has the panic, on this PE or on another.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(guard)));
             while !falls
                 .as_mut()

@@ -353,13 +353,13 @@ fn every_operation_refuses_memory_of_another_job_or_pe_in_every_position() {
 }
 
 #[test]
-fn nonblocking_operations_of_other_threads_refuse_it_too() {
+fn nonblocking_operations_of_other_threads_refuse_memory_of_another_job_or_pe() {
     let _limit = time_limit(300);
     all_operations(&offloading(), &[SpaceKind::Cpu]);
 }
 
 #[test]
-fn every_operation_refuses_it_in_device_memory() {
+fn every_operation_refuses_device_memory_of_another_job_or_pe() {
     let _limit = time_limit(300);
     let mut settings = with_device();
     settings.offload_threshold = Some(1);

@@ -6,7 +6,7 @@ use crate::common::{
 };
 use oxshmem::{Result, prelude::*, settings::Settings};
 
-/// Every PE sends blocks to its right neighbour; who sees the signal sees the block.
+/// Every PE sends blocks to its right neighbour, which sees the block when it sees the signal.
 async fn put_signals(world: World) -> Result<()> {
     const LEN: usize = 300;
     let (me, n, ctx) = (world.my_pe(), world.n_pes(), world.context());
@@ -40,7 +40,7 @@ async fn put_signals(world: World) -> Result<()> {
     Ok(())
 }
 
-/// A store, a fence and a flag: who sees the flag sees the store.
+/// A store, a fence and a flag: a PE that sees the flag sees the store.
 async fn message_passing(world: World) -> Result<()> {
     let (me, n, ctx) = (world.my_pe(), world.n_pes(), world.context());
     let words = world.alloc_zeroed::<u64>(64).await?;
@@ -117,7 +117,7 @@ fn stores_and_signals_are_seen_in_the_order_that_was_asked_for() {
 }
 
 #[test]
-fn so_are_those_that_a_helper_thread_performs() {
+fn stores_and_signals_of_a_helper_thread_are_seen_in_order() {
     let _limit = time_limit(90);
     for n in [1, 3] {
         cluster(n, offloading(), put_signals).unwrap();

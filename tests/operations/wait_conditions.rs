@@ -228,7 +228,7 @@ fn a_thousand_waits_are_pending_at_once() {
 }
 
 #[test]
-fn every_kind_of_store_wakes_who_waits_for_it() {
+fn every_kind_of_store_wakes_a_wait_for_it() {
     let _limit = time_limit(60);
     on_pes(settings(), |world| async move {
         let (me, n, ctx) = (world.my_pe(), world.n_pes(), world.context());
@@ -279,7 +279,7 @@ fn every_kind_of_store_wakes_who_waits_for_it() {
 }
 
 #[test]
-fn a_get_into_symmetric_memory_wakes_who_waits_for_it() {
+fn a_get_into_symmetric_memory_wakes_a_wait_for_it() {
     let _limit = time_limit(60);
     on_pes(settings(), |world| async move {
         let words = world.alloc_zeroed::<u64>(2).await?;

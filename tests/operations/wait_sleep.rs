@@ -1,5 +1,5 @@
-//! Sleep and waking between processes: no wakeup is lost, whoever pays for the fence and whoever
-//! drives, and a PE that waits uses no processor.
+//! Sleep and waking between processes: no wakeup is lost, on whichever side the fence is and
+//! whatever drives, and a PE that waits uses no processor.
 
 use std::time::{Duration, Instant};
 

@@ -146,7 +146,7 @@ fn a_waker_that_panics_does_not_end_the_copy_engine() {
 }
 
 #[test]
-fn a_waker_that_panics_is_no_matter_of_who_stores_and_keeps_nobody_else_waiting() {
+fn a_waker_that_panics_disturbs_neither_the_pe_that_stores_nor_other_waits() {
     let _limit = time_limit(60);
     two_pes(options(), |worlds| async move {
         let slices = alloc(&worlds, 2).await?;

@@ -199,7 +199,7 @@ fn global_exit_ends_the_job_on_both_hosts_with_its_status() {
     on_two_hosts(test_name!(), |launcher, job| {
         let ended = job.end(|| {
             let outcome = wait_for_what_never_comes(|pe| (pe == 3).then_some(7));
-            // What the others are told is no failure of their own.
+            // The error that the others get is no failure of their own.
             outcome.expect_err("nobody sets the word");
         });
         assert_eq!(ended.status, 7, "{launcher:?}: {ended:?}");

@@ -215,7 +215,7 @@ fn an_example_is_one_job() {
 }
 
 #[test]
-fn without_the_launcher_that_the_environment_tells_of_init_says_so() {
+fn without_the_launcher_that_the_environment_names_init_fails_and_says_so() {
     let _limit = time_limit(60);
     if !is_pe() && Launcher::with_pmix().is_empty() {
         return;

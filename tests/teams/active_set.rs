@@ -114,7 +114,7 @@ fn sets_that_are_made_at_the_same_time_get_places_of_their_own() {
 }
 
 #[test]
-fn when_places_become_few_sets_are_not_to_be_kept_and_when_there_are_none_all_members_are_told() {
+fn when_places_become_few_sets_are_not_to_be_kept_and_when_there_are_none_all_members_get_an_error() {
     let _limit = time_limit(120);
     let ran = cluster(2, settings(), |world| async move {
         let meeting = world.alloc_zeroed::<u64>(MEETING).await?;
@@ -141,7 +141,7 @@ fn when_places_become_few_sets_are_not_to_be_kept_and_when_there_are_none_all_me
         assert!(world.team().active_set(0, 1, 2, meeting.view()).await?.is_some_and(|set| set.keep));
         Ok(())
     });
-    ran.expect("all members are told");
+    ran.expect("all members get an error");
 }
 
 #[test]

@@ -67,13 +67,13 @@ fn every_operation_takes_numbers_of_the_team() {
 }
 
 #[test]
-fn processes_take_them_too() {
+fn every_operation_of_processes_takes_numbers_of_the_team() {
     let _limit = time_limit(60);
     common::Job::new(test_name!(), 3).run(operations);
 }
 
 #[test]
-fn contexts_of_the_predefined_teams_know_them() {
+fn contexts_of_the_predefined_teams_know_their_teams() {
     let _limit = time_limit(60);
     on_pes(settings(), |world| async move {
         let word = world.alloc_zeroed::<u64>(1).await?;
@@ -124,7 +124,7 @@ fn additions_through_different_teams_lose_nothing() {
 }
 
 #[test]
-fn nor_do_those_of_processes() {
+fn additions_of_processes_through_different_teams_lose_nothing() {
     let _limit = time_limit(60);
     common::Job::new(test_name!(), 4).run(additions);
 }

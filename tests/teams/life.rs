@@ -195,7 +195,7 @@ fn two_thousand_teams_come_and_go_and_leave_no_memory_behind() {
 }
 
 #[test]
-fn they_do_in_processes() {
+fn two_thousand_teams_of_processes_leave_no_memory_behind() {
     let _limit = time_limit(180);
     Job::new(test_name!(), 8).run(come_and_go);
 }

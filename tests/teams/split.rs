@@ -110,7 +110,7 @@ fn splits_of_splits_are_numbered_within_their_parent() {
     on_pes(settings(), |world| async move {
         let n = world.n_pes();
         let mut random = common::Random::new(n as u64);
-        // The same on all PEs: a parent known by its list, of which this PE may be a member.
+        // Alike on all PEs: a parent known by its list, of which this PE may be a member.
         let mut known: Vec<(Vec<usize>, Option<Team>)> = vec![((0..n).collect(), Some(world.team().clone()))];
         for _ in 0..40 {
             let (pes, parent) = &known[random.below(known.len() as u64) as usize];
@@ -163,7 +163,7 @@ fn a_team_says_what_it_was_made_for() {
 }
 
 #[test]
-fn pes_that_split_differently_are_told_who_asked_for_what() {
+fn pes_that_split_differently_get_an_error_that_names_both_splits() {
     let _limit = time_limit(60);
     for n in common::pe_counts().into_iter().filter(|&n| n > 1) {
         for odd in [0, 1, n - 1] {
@@ -174,7 +174,7 @@ fn pes_that_split_differently_are_told_who_asked_for_what() {
                     let outcome = match (round, is_odd) {
                         (_, false) => soon("a split", team.split_strided(0, 1, n)).await.map(drop),
                         (0, true) => soon("a split", team.split_strided(n - 1, -1, n)).await.map(drop),
-                        // Invalid, but that is not what the others are to be told.
+                        // Invalid, but that is not what the others' error is to name.
                         (1, true) => soon("a split", team.split_strided(0, 1, n + 1)).await.map(drop),
                         (_, true) => soon("a split", team.split_2d(1)).await.map(drop),
                     };

@@ -45,7 +45,7 @@ fn finalize_and_a_future_may_wait_for_the_same_collective() {
 }
 
 #[test]
-fn finalize_leaves_errors_to_those_who_called() {
+fn finalize_leaves_errors_to_their_callers() {
     let _limit = time_limit(60);
     let done = LocalCluster::run(2, |world| async move {
         let team = all_of(&world).await?;
@@ -77,8 +77,8 @@ fn a_collective_that_is_awaited_by_what_runs_on_its_team_is_an_error_and_has_its
             });
             for error in soon("the run", run).await? {
                 let error = refused(error);
-                let is_told = matches!(&error, Error::Unsupported { what } if what.contains("same team"));
-                assert!(is_told, "{error}");
+                let is_right = matches!(&error, Error::Unsupported { what } if what.contains("same team"));
+                assert!(is_right, "{error}");
             }
             // All of them have been called, and have their turns now.
             soon("finalize", world.finalize()).await

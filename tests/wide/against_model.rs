@@ -57,7 +57,7 @@ fn lengths_come_to_what_the_model_says_with_each_algorithm() {
 }
 
 #[test]
-fn lengths_of_tens_of_thousands_do_too() {
+fn lengths_of_tens_of_thousands_come_to_what_the_model_says() {
     let _limit = time_limit(240);
     for name in FORCED {
         for placement in if name == "auto" { &["1+3", "2+2+2:cyclic", "1+1+1"][..] } else { &["2+1"] } {
@@ -85,7 +85,7 @@ fn lengths_of_tens_of_thousands_do_too() {
 /// Where there are so many hosts that longer ones go by halves and in parts, and where they are no
 /// power of two.
 #[test]
-fn broadcasts_sums_and_collects_among_many_hosts_do_with_halves_and_parts() {
+fn broadcasts_sums_and_collects_among_many_hosts_come_to_what_the_model_says_in_halves_and_parts() {
     let _limit = time_limit(240);
     for (hosts, name) in
         [(5, "halving"), (6, "ring"), (8, "auto"), (11, "auto"), (13, "halving"), (16, "ring")]
@@ -111,7 +111,7 @@ fn broadcasts_sums_and_collects_among_many_hosts_do_with_halves_and_parts() {
 
 /// Where halves and parts are those of a piece of the vector at a time.
 #[test]
-fn vectors_of_several_pieces_do_too() {
+fn vectors_of_several_pieces_come_to_what_the_model_says() {
     let _limit = time_limit(240);
     let mut roomy = settings();
     roomy.symmetric_size = 256 << 20;
@@ -245,7 +245,7 @@ fn sums_of_any_floats_are_the_same_bits_on_all_pes() {
 }
 
 #[test]
-fn all_of_it_does_over_links_with_jitter() {
+fn calls_over_links_with_jitter_come_to_what_the_model_says() {
     let _limit = time_limit(240);
     for placement in PLACEMENTS {
         let done = jittered(placement, roomy(), |world| async move {

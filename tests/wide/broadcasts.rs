@@ -1,5 +1,5 @@
-//! Broadcasts between hosts, of which a leader may end many before it has heard what the others
-//! were called for.
+//! Broadcasts between hosts, of which a leader may end many before it knows what the others were
+//! called for.
 
 use crate::common::{Random, settings, soon, time_limit};
 use crate::hosts::{self, jittered, placed};
@@ -17,7 +17,7 @@ async fn in_a_row(world: World, seed: u64) -> Result<()> {
     let (n, me) = (world.n_pes(), world.my_pe());
     let words = world.alloc_zeroed::<u64>(2 * LONGEST).await?;
     let (to, from) = (words.slice(..LONGEST), words.slice(LONGEST..));
-    // The same on all PEs.
+    // Alike on all PEs.
     let mut random = Random::new(seed);
     for round in 0..30 {
         let team = world.team().split_strided(0, 1, n).await?.expect("all are in it");
@@ -79,7 +79,7 @@ async fn differs(world: World, before: u64, leaves_out: bool, odd: usize) -> Res
             true => soon("a broadcast of the odd one", team.broadcast(to, from, n - 1)).await?,
             false => soon("a broadcast", team.broadcast(to, from, 0)).await?,
         }
-        // Whoever had not to wait hears of it here.
+        // A PE that had not to wait gets the error here.
         soon("a sum", team.sum_reduce(to, from)).await
     };
     match calls.await {
@@ -89,7 +89,7 @@ async fn differs(world: World, before: u64, leaves_out: bool, odd: usize) -> Res
 }
 
 #[test]
-fn who_differs_in_one_of_many_is_found_by_all() {
+fn a_pe_that_differs_in_one_of_many_is_found_by_all() {
     let _limit = time_limit(120);
     for placement in ["1+1", "1+1+1", "1+1+1+1"] {
         let n = hosts::placement(placement).0;

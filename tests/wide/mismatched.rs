@@ -1,4 +1,4 @@
-//! PEs of different hosts that call different collectives: everybody who waits is told, on
+//! PEs of different hosts that call different collectives: every PE that waits gets an error, on
 //! whichever host.
 
 use crate::common::{settings, soon, time_limit};
@@ -7,7 +7,7 @@ use crate::mismatch::differ;
 use crate::model::forced;
 use oxshmem::{Distribution, Error, Result};
 
-/// Settings of another kind, and how the PEs are dealt.
+/// Settings of another kind, and how the PEs are placed.
 const CASES: [(&str, &str); 8] = [
     ("auto", "1+1"),
     ("auto", "2+2"),
@@ -20,7 +20,7 @@ const CASES: [(&str, &str); 8] = [
 ];
 
 #[test]
-fn whoever_waits_is_told_who_called_what() {
+fn every_pe_that_waits_gets_an_error_that_names_both_calls() {
     let _limit = time_limit(240);
     for (name, placement) in CASES {
         let n = hosts::placement(placement).0;
@@ -36,7 +36,7 @@ fn whoever_waits_is_told_who_called_what() {
 }
 
 #[test]
-fn they_are_over_links_with_jitter() {
+fn pes_over_links_with_jitter_get_an_error_that_names_both_calls() {
     let _limit = time_limit(240);
     for placement in ["1+3", "2+2+2:cyclic"] {
         let done = jittered(placement, settings(), |world| differ(world, 1));
@@ -45,7 +45,7 @@ fn they_are_over_links_with_jitter() {
 }
 
 #[test]
-fn hosts_that_differ_as_a_whole_are_told() {
+fn hosts_that_differ_as_a_whole_get_the_error() {
     let _limit = time_limit(60);
     for placement in ["2+2", "3+1+2", "2+2+2:cyclic"] {
         let done = placed(placement, settings(), |world| async move {
@@ -75,7 +75,7 @@ fn hosts_that_differ_as_a_whole_are_told() {
 }
 
 #[test]
-fn many_pes_are_told_soon() {
+fn many_pes_get_the_error_soon() {
     let _limit = time_limit(60);
     let done: Result<Vec<()>> = on_hosts(100, Distribution::even(9), settings(), |world| async move {
         let team = world.team().split_strided(0, 1, 100).await?.expect("all are in it");

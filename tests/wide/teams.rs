@@ -94,7 +94,7 @@ fn the_shared_team_is_that_of_the_host() {
 }
 
 #[test]
-fn pes_that_split_differently_are_told_on_all_hosts() {
+fn pes_that_split_differently_get_an_error_on_all_hosts() {
     let _limit = time_limit(60);
     for placement in PLACEMENTS {
         let done = placed(placement, settings(), |world| async move {

@@ -1,4 +1,4 @@
-//! Who drives: waits end in every kind of runtime, and without any, also when a runtime goes away.
+//! What drives: waits end in every kind of runtime, and without any, also when a runtime goes away.
 
 use std::{
     sync::mpsc,

@@ -17,7 +17,7 @@ fn main_of<F: Future<Output = Result<()>>>(body: impl FnOnce(World) -> F) {
 }
 
 #[track_caller]
-fn assert_told(ended: &Ended, status: i32, parts: &[&str]) {
+fn assert_ended(ended: &Ended, status: i32, parts: &[&str]) {
     assert_eq!(ended.status, status, "{ended:?}");
     for part in parts {
         assert!(ended.stderr.contains(part), "{part:?} is not in {}", ended.stderr);
@@ -67,7 +67,7 @@ fn a_pe_that_is_killed_takes_those_that_wait_with_it_within_a_second() {
             kill(victim, libc::SIGKILL);
             let ended = running.end();
             assert!(started.elapsed() < Duration::from_millis(1500), "{:?}", started.elapsed());
-            assert_told(
+            assert_ended(
                 &ended,
                 137,
                 &[&format!("PE 1 (pid {victim}, host "), "was killed by signal 9 (SIGKILL)"],
@@ -89,7 +89,7 @@ fn a_panic_of_one_pe_ends_the_job() {
             world.barrier_all().await
         });
     });
-    assert_told(&ended, 101, &["the disk is full", "oshrun: PE 2 (pid ", "exited with status 101"]);
+    assert_ended(&ended, 101, &["the disk is full", "oshrun: PE 2 (pid ", "exited with status 101"]);
     assert_nothing_left(&before);
 }
 
@@ -105,7 +105,7 @@ fn an_early_return_of_one_pe_ends_the_job() {
             world.finalize().await
         });
     });
-    assert_told(&ended, 1, &["oshrun: PE 1 (pid ", "exited with status 0 without finalize"]);
+    assert_ended(&ended, 1, &["oshrun: PE 1 (pid ", "exited with status 0 without finalize"]);
     assert_nothing_left(&before);
 }
 
@@ -137,7 +137,7 @@ fn a_pe_that_leaves_as_another_is_killed_is_not_to_blame() {
                 }
             });
         });
-        assert_told(&ended, 137, &["PE 1 (pid ", "was killed by signal 9 (SIGKILL)"]);
+        assert_ended(&ended, 137, &["PE 1 (pid ", "was killed by signal 9 (SIGKILL)"]);
     }
     assert_nothing_left(&before);
 }
@@ -154,7 +154,7 @@ fn an_exhausted_heap_ends_the_job_with_what_to_raise() {
     });
     let parts =
         ["no room for 8388608 bytes", "1048576 of 1048576 bytes are free", "raise SHMEM_SYMMETRIC_SIZE"];
-    assert_told(&ended, 1, &parts);
+    assert_ended(&ended, 1, &parts);
     assert_nothing_left(&before);
 }
 
@@ -169,7 +169,7 @@ fn a_pe_out_of_range_ends_the_job_with_the_range() {
             world.finalize().await
         });
     });
-    assert_told(&ended, 1, &["Error: p: PE 2 is out of range, this job has PEs 0 to 1"]);
+    assert_ended(&ended, 1, &["Error: p: PE 2 is out of range, this job has PEs 0 to 1"]);
     assert_nothing_left(&before);
 }
 
@@ -185,7 +185,7 @@ fn an_unaligned_typed_access_is_refused() {
             world.finalize().await
         });
     });
-    assert_told(
+    assert_ended(
         &ended,
         1,
         &["Error: cast: 8 bytes at offset", "cannot be seen as elements of 8 bytes aligned to 8"],
@@ -200,7 +200,7 @@ fn a_setting_that_cannot_be_used_ends_the_job_with_its_name_and_value() {
     let ended = Job::new(test_name!(), 2).env("SHMEM_SYMMETRIC_SIZE=lots").end(|| {
         main_of(|world| async move { world.finalize().await });
     });
-    assert_told(&ended, 1, &["SHMEM_SYMMETRIC_SIZE=\"lots\""]);
+    assert_ended(&ended, 1, &["SHMEM_SYMMETRIC_SIZE=\"lots\""]);
     assert_nothing_left(&before);
 }
 

@@ -310,7 +310,7 @@ fn init_in_a_process_that_is_a_pe_already_is_an_error() {
 }
 
 #[test]
-fn pes_with_different_settings_are_told_which_differ_and_how() {
+fn pes_with_different_settings_get_an_error_that_names_them() {
     let _limit = time_limit(90);
     let body = || {
         futures::executor::block_on(async {
@@ -449,7 +449,7 @@ async fn abandon(hosts: usize, what: usize) {
 }
 
 #[test]
-fn processes_with_different_settings_are_all_told_which_on_one_host_and_on_several() {
+fn processes_with_different_settings_all_get_an_error_on_one_host_and_on_several() {
     let _limit = time_limit(60);
     for hosts in ["1", "2", "4"] {
         let ended = Job::new(test_name!(), 4).hosts(hosts).end(|| {
@@ -458,16 +458,16 @@ fn processes_with_different_settings_are_all_told_which_on_one_host_and_on_sever
             let mut settings = oxshmem::settings::Settings::from_env().unwrap();
             settings.symmetric_size = if is_odd { 2 << 20 } else { 1 << 20 };
             if let Err(error) = runtime.block_on(oxshmem::init_with(settings)) {
-                eprintln!("told: {error}");
+                eprintln!("refused: {error}");
             }
             // The first to end ends the others.
             std::thread::sleep(std::time::Duration::from_millis(500));
         });
         assert_ne!(ended.status, 0, "{ended:?}");
-        let told: Vec<_> = ended.stderr.lines().filter(|line| line.contains("told: ")).collect();
+        let errors: Vec<_> = ended.stderr.lines().filter(|line| line.contains("refused: ")).collect();
         let is_right = |line: &&str| {
             line.contains("SHMEM_SYMMETRIC_SIZE") && line.contains("on PE 0") && line.contains("on PE 3")
         };
-        assert!(told.len() == 4 && told.iter().all(is_right), "on {hosts} hosts: {}", ended.stderr);
+        assert!(errors.len() == 4 && errors.iter().all(is_right), "on {hosts} hosts: {}", ended.stderr);
     }
 }
