@@ -228,7 +228,7 @@ fn main() -> ExitCode {
         Task::Bindings => bindings::bindings(),
         Task::Headers { check } => headers::headers(check),
         Task::Rooms { folders } if folders.is_empty() => rooms::rooms(),
-        Task::Rooms { folders } => rooms::words(&folders),
+        Task::Rooms { folders } => rooms::words_of(&folders),
         Task::Shmem4py => shmem4py::check(),
         Task::Dist { check } => dist::dist(check),
         Task::Install { prefix, debug } => install::install(&prefix, debug),

@@ -55,7 +55,7 @@ struct Use {
 }
 
 /// Reads the words of these files, and of those in these folders, also where [`rooms`] does not.
-pub(crate) fn words(folders: &[PathBuf]) -> Outcome {
+pub(crate) fn words_of(folders: &[PathBuf]) -> Outcome {
     let asked = |file: &PathBuf| folders.iter().any(|folder| file.starts_with(folder));
     verdict(faults_of_words(files()?.into_iter().filter(asked))?)
 }
