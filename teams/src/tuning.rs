@@ -8,7 +8,7 @@
 //! | | algorithm |
 //! |---|---|
 //! | sync | dissemination; a counter where up to 32 PEs share processors |
-//! | reduce, scan, fcollect, collect, alltoall, of a few words | all to all, through slots, for a few PEs |
+//! | reduce, scan, fcollect, collect, alltoall, of a few words | all to all, through slots |
 //! | reduce, of a few hundred bytes | a tree, through slots, for more PEs |
 //! | broadcast, short | down a tree, from destination to destination |
 //! | everything else | direct: in the memory of the PEs |

@@ -132,7 +132,7 @@ fn names_in(text: &str) -> Vec<String> {
         "refuse(",
         "let name = ",
         "let call = ",
-        "const CALL: &str = ",
+        ": &str = ",
     ];
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let lines = code.lines().map(str::trim).filter(|line| !line.starts_with("//"));

@@ -3,13 +3,10 @@
 //! They flow down a tree in chunks. A PE passes a chunk on as soon as it has it, and has room for
 //! two, so that sending and passing on overlap.
 
-use std::future::poll_fn;
-
 use oxshmem_base::{Error, Result};
 
 use crate::{
     algorithm::{sync::sync_here, tree::Tree},
-    check::NumberWait,
     group::{Flag, Group},
     memory::span::Span,
 };
@@ -61,7 +58,7 @@ pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: 
             let len = (CHUNK - header).min(total - done);
             chunk.extend_from_slice(&whole[done..done + len]);
         } else {
-            wait(group, Flag::Chunk, number).await?;
+            group.wait(Flag::Chunk, number).await?;
             if header > 0 {
                 let mut len = [0; HEADER];
                 group.memory.read(slot(HEADER), &mut len);
@@ -74,7 +71,7 @@ pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: 
         }
         for (place, child) in tree.children().enumerate() {
             // The chunk that had this slot before is taken.
-            wait(group, Flag::ChunkTaken(place), base.max(number.saturating_sub(SLOTS))).await?;
+            group.wait(Flag::ChunkTaken(place), base.max(number.saturating_sub(SLOTS))).await?;
             group.memory.write_to(slot(chunk.len()), group.block(child), &chunk);
             group.set(Flag::Chunk, number, child);
         }
@@ -86,11 +83,6 @@ pub(crate) async fn broadcast_here(group: &Group, bytes: Option<Vec<u8>>, root: 
     }
     group.state.chunks.sent.set(number);
     Ok(whole)
-}
-
-async fn wait(group: &Group, flag: Flag, number: u64) -> Result<()> {
-    let mut wait = NumberWait::default();
-    poll_fn(|cx| wait.poll(group, flag.place(), number, &|| cx.waker().clone())).await
 }
 
 fn slot(group: &Group, number: u64, len: usize) -> Span {

@@ -145,10 +145,6 @@ impl Sync {
 
 /// Waits for every PE of this host to come to the same point.
 pub(crate) async fn sync_here(group: &Group) -> Result<()> {
-    whole(group, Sync::default()).await
-}
-
-async fn whole(group: &Group, mut sync: Sync) -> Result<()> {
-    sync.begin(group)?;
+    let mut sync = Sync::default();
     poll_fn(|cx| sync.poll(group, &|| cx.waker().clone())).await
 }

@@ -1,11 +1,14 @@
 //! A wait of a PE for others of its team, which ends if these have called something else.
 
-use std::task::{Poll, Waker};
+use std::{
+    future::poll_fn,
+    task::{Poll, Waker},
+};
 
 use oxshmem_base::Result;
 use oxshmem_ops::{Cmp, wait::WordWait};
 
-use crate::group::{Group, is_come};
+use crate::group::{Flag, Group, is_come};
 
 /// A wait for one number of the scratch memory after the other.
 #[derive(Debug, Default)]
@@ -52,5 +55,13 @@ impl NumberWait {
     #[inline(always)]
     pub(crate) fn is_unwatched(&self) -> bool {
         self.0.is_unwatched()
+    }
+}
+
+impl Group {
+    /// Waits inside of a task until a flag of this PE has come to `number`.
+    pub(crate) async fn wait(&self, flag: Flag, number: u64) -> Result<()> {
+        let mut wait = NumberWait::default();
+        poll_fn(|cx| wait.poll(self, flag.place(), number, &|| cx.waker().clone())).await
     }
 }

@@ -42,11 +42,18 @@ impl<'a> Operands<'a> {
         self.begin(Operation::Alltoalls { dst, sst, nelems })
     }
 
-    /// Code for all of them, for operands that were in device memory.
-    #[cold]
-    #[inline(never)]
+    /// Begins one that the compiler does not know, by the code of its own.
     pub(super) fn begin_any(self, operation: Operation) -> Collective<'a> {
-        self.begin(operation)
+        match operation {
+            Operation::Meet => unreachable!("it has no operands"),
+            Operation::Broadcast { root, to_root } => self.begin_broadcast(root, to_root),
+            Operation::Reduce(kernel) => self.begin_reduce(kernel),
+            Operation::Scan { kernel, inclusive } => self.begin_scan(kernel, inclusive),
+            Operation::Fcollect => self.begin_fcollect(),
+            Operation::Collect { .. } => self.begin_collect(),
+            Operation::Alltoall => self.begin_alltoall(),
+            Operation::Alltoalls { dst, sst, nelems } => self.begin_alltoalls([dst, sst], nelems),
+        }
     }
 
     #[inline(always)]

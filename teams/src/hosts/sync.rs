@@ -13,11 +13,7 @@ use crate::{
 };
 
 impl Wide {
-    pub(crate) async fn sync(&self, group: &Group) -> Result<()> {
-        self.sync_for(group, Signature::named("sync")).await
-    }
-
-    /// A sync for a call that has nothing else to do.
+    /// A sync, or what another call does that has nothing else to do.
     pub(crate) async fn sync_for(&self, group: &Group, signature: Signature) -> Result<()> {
         let wire = self.wire(group);
         gathered(group, signature).await?;
@@ -60,12 +56,6 @@ impl Wide {
 pub async fn sync_in(group: &Group) -> Result<()> {
     match group.wide() {
         None => sync_here(group).await,
-        Some(wide) => wide.sync(group).await,
+        Some(wide) => wide.sync_for(group, Signature::named("sync")).await,
     }
-}
-
-/// The last sync of a team: when it is over here, no PE looks at the scratch memory of this one any
-/// more, or writes there.
-pub(crate) async fn sync_last(group: &Group) -> Result<()> {
-    sync_in(group).await
 }

@@ -10,7 +10,7 @@ use oxshmem_progress::{
     record::{Pending, Slot},
 };
 
-use super::Core;
+use super::{Core, running::named};
 
 /// The most that are kept: more are under way only where all futures are dropped.
 const MOST: usize = 4096;
@@ -59,9 +59,7 @@ impl Core {
 
     fn begin_record(&self, begin: u64, number: u64, activity: Activity) -> Slot {
         let Some(recorder) = self.group.pe().recorder() else { return Slot::NONE };
-        let mut named = Activity::collective(activity.call, self.group.id, number);
-        named.args = activity.args;
-        recorder.collective_begun(&named, begin)
+        recorder.collective_begun(&named(activity, &self.group, number), begin)
     }
 
     /// Records one whose end lands somewhere else: the result is to be dropped then.

@@ -4,8 +4,14 @@
 use std::sync::{Arc, Weak};
 
 use oxshmem_base::sync::{Mutex, MutexGuard, lock};
+use oxshmem_ops::Members;
+use oxshmem_spaces::Pe;
 
-use crate::{memory::scratch::TEAMS, queue::Core};
+use crate::{
+    group::Group,
+    memory::scratch::{NUMBERS, TEAMS},
+    queue::{Core, TeamConfig},
+};
 
 /// A bit for each place.
 pub(crate) type Places = [u64; TEAMS / 64];
@@ -36,10 +42,29 @@ impl Registry {
     }
 
     /// [Takes](Self::take) the place if it is still free.
-    pub(crate) fn try_take(&self, place: usize) -> Option<bool> {
+    fn try_take(&self, place: usize) -> Option<bool> {
         let mut state = self.state();
         let is_free = state.taken[place / 64] >> (place % 64) & 1 == 0;
         is_free.then(|| state.take(place))
+    }
+
+    /// Makes the team of `members` at a place, if this PE is one of them and the place is still
+    /// free here. `number` is greater than those of all teams that its PEs have made before.
+    pub(crate) fn make(
+        self: &Arc<Self>,
+        pe: &Arc<Pe>,
+        (members, config): &(Members, TeamConfig),
+        place: usize,
+        number: u64,
+    ) -> Option<Arc<Core>> {
+        let me = members.pe_of(pe.me())?;
+        let again = self.try_take(place)?;
+        let group = Group::new(pe, members.clone(), me, place, id(members, number, place));
+        if again {
+            // What the team that was here before has left behind. No PE writes here any more.
+            group.memory.clear(group.scratch(NUMBERS.start, NUMBERS.len()));
+        }
+        Some(Core::new(group, place, None, *config, self))
     }
 
     /// The team at that place is no more.
@@ -85,6 +110,18 @@ impl Table {
         self.used[word] |= bit;
         again
     }
+}
+
+/// What names a team to its PEs: its first PE, a number that is greater than that of every team
+/// before with one of the PEs that have made it, and its place. Teams with a PE in common differ in
+/// it if they are there at the same time, as their places do, and if one was made after the other,
+/// until the number has come to 2²⁸.
+fn id(members: &Members, number: u64, place: usize) -> u64 {
+    const NUMBER_BITS: u32 = 28;
+    const PLACE_BITS: u32 = 16;
+    let first = members.world_pe(0) as u64;
+    let of_first = (first << NUMBER_BITS) | (number % (1 << NUMBER_BITS));
+    (of_first << PLACE_BITS) | place as u64
 }
 
 #[cfg(test)]

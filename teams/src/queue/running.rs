@@ -3,7 +3,7 @@
 use std::{fmt, pin::Pin, sync::Arc};
 
 use oxshmem_base::Result;
-use oxshmem_progress::activity::{Activity, Call};
+use oxshmem_progress::activity::Activity;
 use oxshmem_spaces::allocation::Allocation;
 
 use crate::{
@@ -132,19 +132,11 @@ impl Running {
 
     /// What is shown of it where this PE's activity is asked for.
     pub(super) fn activity(&self, group: &Group, number: u64) -> Option<Activity> {
-        let activity = match self {
-            Self::Sync(_) => Activity::new(Call::Sync),
-            Self::Quick(quick, _) => quick.signature().activity(),
-            Self::Exchange(exchange, _) => exchange.signature().activity(),
-            Self::Broadcast(broadcast, _) => broadcast.signature().activity(),
-            Self::Direct(direct, _) => direct.signature().activity(),
-            Self::Task(_, Shown::Signed, signature) => signature.activity(),
-            Self::Task(_, Shown::As(activity), _) => *activity,
-            Self::Task(_, Shown::Nothing, _) => return None,
-        };
-        let mut named = Activity::collective(activity.call, group.id, number);
-        named.args = activity.args;
-        Some(named)
+        match self {
+            Self::Task(_, Shown::As(activity), _) => Some(named(*activity, group, number)),
+            Self::Task(_, Shown::Nothing, _) => None,
+            _ => Some(named(self.signature().activity(), group, number)),
+        }
     }
 
     /// Whether the program does not wait for it, and others may never come to it: the end of a team
@@ -167,4 +159,11 @@ impl Running {
             Self::Task(_, _, signature) => *signature,
         }
     }
+}
+
+/// An activity as the collective of the team with that number.
+pub(super) fn named(activity: Activity, group: &Group, number: u64) -> Activity {
+    let mut named = Activity::collective(activity.call, group.id, number);
+    named.args = activity.args;
+    named
 }

@@ -15,13 +15,9 @@ use oxshmem_progress::activity::{Activity, Call};
 use oxshmem_spaces::{Pe, SymView};
 
 use crate::{
-    group::Group,
-    memory::scratch::{NUMBERS, TEAMS},
-    queue::{
-        Core,
-        registry::{Places, Registry},
-    },
-    team::{Team, TeamConfig, split::id},
+    memory::scratch::TEAMS,
+    queue::registry::{Places, Registry},
+    team::{Team, TeamConfig},
 };
 
 /// A team that its members have made: see [`Team::active_set`].
@@ -159,6 +155,7 @@ impl<'a> Making<'a> {
     }
 
     async fn make(self, call: &'static str, registry: &Arc<Registry>) -> Result<ActiveSet> {
+        let team = (self.members.clone(), TeamConfig::default());
         let mut attempt = 0;
         loop {
             let verdict = match self.me {
@@ -178,7 +175,9 @@ impl<'a> Making<'a> {
                 ));
             };
             let place = place as usize;
-            let team = registry.try_take(place).map(|again| self.team(registry, place, again, verdict));
+            let number = verdict / KEEP / 2;
+            registry.has_number(number);
+            let team = registry.make(self.pe, &team, place, number);
             // Before any PE sends to another, that one has cleared the place.
             match (self.all(team.is_some()).await?, team) {
                 (true, Some(core)) => {
@@ -189,18 +188,6 @@ impl<'a> Making<'a> {
             }
             attempt += 1;
         }
-    }
-
-    fn team(&self, registry: &Arc<Registry>, place: usize, again: bool, verdict: u64) -> Arc<Core> {
-        let number = verdict / KEEP / 2;
-        registry.has_number(number);
-        let id = id(&self.members, number, place);
-        let new = Group::new(self.pe, self.members.clone(), self.me, place, id);
-        if again {
-            // What the team that was here before has left behind. No PE writes here any more.
-            new.memory.clear(new.scratch(NUMBERS.start, NUMBERS.len()));
-        }
-        Core::new(new, place, None, TeamConfig::default(), registry)
     }
 
     /// On the first member: gets the places that are taken, and sends all the team's.

@@ -6,15 +6,12 @@
 //! merged between these. It is the entry of every collective allocation: the comparison of
 //! arguments and the vote on what may be freed ride on one message up and one down.
 
-use std::future::poll_fn;
-
 use bytemuck::{Pod, Zeroable};
 use oxshmem_base::{Error, Result};
 use oxshmem_spaces::window::Window;
 
 use crate::{
     algorithm::tree::Tree,
-    check::NumberWait,
     group::{Flag, Group},
     hosts::doubling,
     memory::span::Span,
@@ -141,13 +138,13 @@ pub(crate) async fn agree_with(group: &Group, call: Arguments, votes: Votes, mos
         most,
     };
     for child in 0..tree.children().count() {
-        wait(group, Flag::Proposal(child), number).await?;
+        group.wait(Flag::Proposal(child), number).await?;
         proposal.merge(&read(group, slot(group, child)));
     }
     if let Some((parent, place)) = tree.parent() {
         group.memory.write_to(slot(group, place), group.block(parent), bytes(&proposal));
         group.set(Flag::Proposal(place), number, parent);
-        wait(group, Flag::Verdict, number).await?;
+        group.wait(Flag::Verdict, number).await?;
         proposal = read(group, slot(group, RADIX));
     } else if let Some(wire) = wire {
         let merge = |a: &mut Buffer, b: &Buffer| {
@@ -217,11 +214,6 @@ impl Proposal {
         self.votes.yes &= below.votes.yes;
         self.votes.window.merge(&below.votes.window);
     }
-}
-
-async fn wait(group: &Group, flag: Flag, number: u64) -> Result<()> {
-    let mut wait = NumberWait::default();
-    poll_fn(|cx| wait.poll(group, flag.place(), number, &|| cx.waker().clone())).await
 }
 
 fn slot(group: &Group, index: usize) -> Span {

@@ -15,7 +15,7 @@ use oxshmem_spaces::{Pe, device::stream::StreamRef};
 pub use crate::queue::TeamConfig;
 use crate::{
     group::Group,
-    hosts::sync::sync_last,
+    hosts::sync::sync_in,
     queue::{Collective, Core, Ended, Outcome, Shown, registry::Registry},
     signature::Signature,
     team::agree::meet_in,
@@ -443,7 +443,9 @@ impl Core {
             // things, others may still write here that they have, so the place stays taken.
             group.check()?;
             meet_in(&group, "destroy").await?;
-            sync_last(&group).await?;
+            // When it is over here, no PE looks at the scratch memory of this one any more, or
+            // writes there.
+            sync_in(&group).await?;
             registry.give_back(place);
             completed
         })

@@ -14,7 +14,7 @@ use oxshmem_spaces::window::Window;
 
 use crate::{
     group::Group,
-    memory::scratch::{NUMBERS, TEAMS},
+    memory::scratch::TEAMS,
     queue::{Core, Outcome, registry::Registry},
     team::{
         Team, TeamConfig,
@@ -216,15 +216,8 @@ fn take<const N: usize>(
 ) -> Option<[Option<Arc<Core>>; N]> {
     let pe = group.pe();
     let mut made = [const { None }; N];
-    for ((made, &place), (members, config)) in made.iter_mut().zip(places).zip(teams.iter().flatten()) {
-        let Some(me) = members.pe_of(pe.me()) else { continue };
-        let Some(again) = registry.try_take(place) else { break };
-        let new = Group::new(pe, members.clone(), me, place, id(members, number, place));
-        if again {
-            // What the team that was here before has left behind. No PE writes here any more.
-            new.memory.clear(new.scratch(NUMBERS.start, NUMBERS.len()));
-        }
-        *made = Some(Core::new(new, place, None, *config, registry));
+    for ((made, &place), team) in made.iter_mut().zip(places).zip(teams.iter().flatten()) {
+        *made = registry.make(pe, team, place, number);
     }
     let wanted = |team: &Option<(Members, TeamConfig)>| {
         team.as_ref().is_some_and(|(members, _)| members.pe_of(pe.me()).is_some())
@@ -242,25 +235,15 @@ fn is_in_one<const N: usize>(group: &Group, teams: &[Option<(Members, TeamConfig
     teams.iter().flatten().any(|(members, _)| members.pe_of(me).is_some())
 }
 
-/// What names a team to its PEs: its first PE, a number that is greater than that of every team
-/// before with one of the PEs that have made it, and its place. Teams with a PE in common differ in
-/// it if they are there at the same time, as their places do, and if one was made after the other,
-/// until the number has come to 2²⁸.
-pub(crate) fn id(members: &Members, number: u64, place: usize) -> u64 {
-    const NUMBER_BITS: u32 = 28;
-    const PLACE_BITS: u32 = 16;
-    let first = members.world_pe(0) as u64;
-    let of_first = (first << NUMBER_BITS) | (number % (1 << NUMBER_BITS));
-    (of_first << PLACE_BITS) | place as u64
-}
-
-/// The numbers that calls travel by.
+/// The names of calls, and the numbers that they travel by.
+const SPLIT_STRIDED: &str = "split_strided";
+const SPLIT_2D: &str = "split_2d";
 const STRIDED: u64 = 1 << 32;
 const PLANE: u64 = 2 << 32;
 
 /// The name of the call with these arguments.
 fn name(words: Arguments) -> &'static str {
-    if words[0] == PLANE { "split_2d" } else { "split_strided" }
+    if words[0] == PLANE { SPLIT_2D } else { SPLIT_STRIDED }
 }
 
 /// A split, for people.
