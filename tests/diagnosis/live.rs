@@ -85,7 +85,7 @@ fn a_job_of_oshrun_is_found_by_any_of_its_processes_and_counts_while_it_is_looke
     let (job, view) = look(|job| job.is(pes[0]));
     check(&job, &view);
     assert!(job.id != pes[0] && pes.iter().all(|&pe| job.is(pe)));
-    assert!(job.program.contains("live_jobs") && job.age < SOON);
+    assert!(job.program.contains("diagnosis") && job.age < SOON);
     assert_eq!(job.json()["job"], job.id);
     // Nothing looks any more: a while later nothing is counted.
     let counted = || {

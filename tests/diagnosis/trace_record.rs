@@ -286,7 +286,7 @@ fn oshrun_records_a_job_and_leaves_a_file_for_perfetto() {
     let waits = count("name", "wait_until");
     assert!((2..=3).contains(&waits), "{waits} waits");
     assert_eq!((count("ph", "s"), count("ph", "f")), (waits, waits));
-    assert!(json["otherData"]["program"].as_str().unwrap().contains("trace_record"));
+    assert!(json["otherData"]["program"].as_str().unwrap().contains("diagnosis"));
 
     let page = std::fs::read_to_string(folder.0.join("report.html")).unwrap();
     let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>")).unwrap().0;

@@ -12,5 +12,4 @@ mod mismatch;
 mod mismatched;
 #[path = "../common/model.rs"]
 mod model;
-mod simulation;
 mod teams;

@@ -1,5 +1,5 @@
-//! The life of a world: how processes become PEs, in which runtimes and on which kernels, and how
-//! they end.
+//! The life of a world: how processes become PEs, in which runtimes, on which kernels and in which
+//! time, and how they end.
 
 mod address_space;
 #[path = "../common/mod.rs"]
@@ -11,3 +11,4 @@ mod kernel;
 mod lifecycle;
 mod misspelt_settings;
 mod old_kernels;
+mod simulation;
