@@ -1,9 +1,10 @@
-//! Memory that the PEs of one host share, and how a PE reaches that of another.
-//!
+//! Memory that the PEs of one host share, how a PE reaches that of another, and what it does there:
+//! [`word`] has the vocabulary of a word, [`op`] an operation as a value.
 
 mod backing;
 pub mod copy;
 mod map;
+pub mod op;
 mod segment;
 mod shape;
 pub mod word;

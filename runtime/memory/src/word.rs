@@ -86,8 +86,47 @@ impl<W: AtomicWord> Atomic<W> {
     }
 }
 
+impl From<Signal> for Atomic<u64> {
+    #[inline(always)]
+    fn from(update: Signal) -> Self {
+        match update {
+            Signal::Set(value) => Self::Set(value),
+            Signal::Add(value) => Self::Add(value),
+        }
+    }
+}
+
 impl Atomic<u64> {
-    /// This operation with its operands as 4 bytes, their lower halves.
+    /// Its number, its operand and its condition: how it travels, and how kernels ask for it.
+    pub fn encode(self) -> [u64; 3] {
+        match self {
+            Self::Fetch => [0, 0, 0],
+            Self::Set(value) => [1, value, 0],
+            Self::Swap(value) => [2, value, 0],
+            Self::CompareSwap { cond, value } => [3, value, cond],
+            Self::Add(value) => [4, value, 0],
+            Self::And(value) => [5, value, 0],
+            Self::Or(value) => [6, value, 0],
+            Self::Xor(value) => [7, value, 0],
+        }
+    }
+
+    /// What [`encode`](Self::encode) has made these of, if there is such an operation.
+    pub fn decode([number, value, cond]: [u64; 3]) -> Option<Self> {
+        Some(match number {
+            0 => Self::Fetch,
+            1 => Self::Set(value),
+            2 => Self::Swap(value),
+            3 => Self::CompareSwap { cond, value },
+            4 => Self::Add(value),
+            5 => Self::And(value),
+            6 => Self::Or(value),
+            7 => Self::Xor(value),
+            _ => return None,
+        })
+    }
+
+    /// The operation with its operands as 4 bytes, their lower halves.
     fn narrowed(self) -> Atomic<u32> {
         match self {
             Self::Fetch => Atomic::Fetch,

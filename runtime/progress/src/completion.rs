@@ -85,6 +85,16 @@ fn next() -> Option<Run> {
     })
 }
 
+/// A completion of an operation whose value does not matter.
+pub fn any_value(done: Completion) -> Completion<u64> {
+    Box::new(|outcome| done(outcome.map(drop)))
+}
+
+/// A completion of what has no value, which is 0 then.
+pub fn no_value(done: Completion<u64>) -> Completion {
+    Box::new(|outcome| done(outcome.map(|()| 0)))
+}
+
 /// Marks this thread as one that serves a net, as long as what is returned exists. None if it does
 /// so already, or runs a completion: then it is to start nothing that runs completions.
 pub fn serve() -> Option<Enter> {
@@ -141,9 +151,9 @@ impl AllParts {
     }
 
     /// The completion of one of them.
-    pub fn part(self: &Arc<Self>) -> Completion {
+    pub fn part<T>(self: &Arc<Self>) -> Completion<T> {
         let all = Arc::clone(self);
-        Box::new(move |outcome| all.note(outcome))
+        Box::new(move |outcome| all.note(outcome.map(drop)))
     }
 
     /// Notes the outcome of one of them.
