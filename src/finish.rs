@@ -203,6 +203,6 @@ async fn flush_device(pe: &Pe) -> Result<()> {
     let Some(device) = pe.device() else { return Ok(()) };
     let flight = Arc::new(Flight::default());
     let landing = Arc::clone(&flight);
-    device.flush(Box::new(move |flushed| landing.land(flushed)));
+    device.flush(None, Box::new(move |flushed| landing.land(flushed)));
     poll_fn(|cx| pe.engine().poll_with(|| flight.poll(cx))).await
 }

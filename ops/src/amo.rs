@@ -13,7 +13,7 @@ use oxshmem_spaces::SymRef;
 
 use crate::{
     context::{Context, Sharing},
-    operation::{Fetch, Op, Update},
+    operation::{Fetch, Initiated, Update},
     path::{address::AddressPath, near::NearPlace, route::Route},
 };
 
@@ -296,7 +296,7 @@ impl<M: Sharing> Context<M> {
     ) -> Fetch<T> {
         Fetch(match self.near_untraced(at.as_view(), pe) {
             // SAFETY: a `SymRef` is one aligned element in bounds, on every PE, of the word's size.
-            Some(near) => Op::Complete(T::from_word(unsafe { near.atomic(operation) })),
+            Some(near) => Initiated::Complete(T::from_word(unsafe { near.atomic(operation) })),
             None => self.fetch_routed((call, call.name()), at, operation, pe, |before| before),
         })
     }
@@ -313,7 +313,7 @@ impl<M: Sharing> Context<M> {
             Some(near) => {
                 // SAFETY: as above.
                 unsafe { near.atomic(operation) };
-                Op::Complete(())
+                Initiated::Complete(())
             }
             None => self.update_routed(call, at, operation, pe),
         })
@@ -329,22 +329,18 @@ impl<M: Sharing> Context<M> {
         operation: Atomic<T::Word>,
         pe: usize,
         then: impl FnOnce(T) -> V + Send + 'static,
-    ) -> Op<V, Error> {
+    ) -> Initiated<V, Error> {
         let started = self.started(call, size_of::<T>(), pe);
         let op = match self.route(name, at.as_view(), pe) {
-            Ok(Route::Near(near)) => {
+            Ok(Route { near: Some(near), .. }) => {
                 // SAFETY: as above.
-                Op::Complete(then(T::from_word(unsafe { near.atomic(operation) })))
+                Initiated::Complete(then(T::from_word(unsafe { near.atomic(operation) })))
             }
-            Ok(Route::Far(far)) => {
+            Ok(at) => {
                 let value = |before| then(T::from_word(T::Word::from_u64(before)));
-                self.fetch_far(far, T::Word::WIDTH, operation.widened(), value)
+                self.fetch_away(&at, operation.widened(), T::Word::WIDTH, value)
             }
-            Ok(Route::Device(cell)) => {
-                let value = |before| then(T::from_word(T::Word::from_u64(before)));
-                self.fetch_device(cell, T::Word::WIDTH, operation.widened(), value, pe)
-            }
-            Err(error) => Op::failed(error, self.ops()),
+            Err(error) => Initiated::failed(error, self.ops()),
         };
         self.ended(started, op)
     }
@@ -358,17 +354,16 @@ impl<M: Sharing> Context<M> {
         at: SymRef<'_, T>,
         operation: Atomic<T::Word>,
         pe: usize,
-    ) -> Op<(), Error> {
+    ) -> Initiated<(), Error> {
         let started = self.update_started(call, size_of::<T>(), pe, Some(at.as_view().extent()));
         let op = match self.route(call.name(), at.as_view(), pe) {
-            Ok(Route::Near(near)) => {
+            Ok(Route { near: Some(near), .. }) => {
                 // SAFETY: as above.
                 unsafe { near.atomic(operation) };
-                Op::Complete(())
+                Initiated::Complete(())
             }
-            Ok(Route::Far(far)) => self.update_far(far, T::Word::WIDTH, operation.widened()),
-            Ok(Route::Device(cell)) => self.update_device(cell, T::Word::WIDTH, operation.widened(), pe),
-            Err(error) => Op::failed(error, self.ops()),
+            Ok(at) => self.update_away(&at, operation.widened(), T::Word::WIDTH),
+            Err(error) => Initiated::failed(error, self.ops()),
         };
         self.ended(started, op)
     }

@@ -1,27 +1,24 @@
 //! The shape of strided transfers (`OpenSHMEM 1.6 §9.6.1.3`).
 
 use oxshmem_base::{Error, Result};
+use oxshmem_memory::op::Blocks;
 
 /// Blocks of elements at equal distances on both sides.
 #[derive(Clone, Copy)]
-pub(crate) struct Blocks {
+pub(crate) struct Strided {
     pub(crate) dest_stride: usize,
     pub(crate) source_stride: usize,
     pub(crate) block: usize,
     pub(crate) count: usize,
 }
 
-impl Blocks {
-    /// One block.
-    pub(crate) fn whole(len: usize) -> Self {
-        Self { dest_stride: len, source_stride: len, block: len, count: 1 }
-    }
-
-    /// These blocks in bytes, of elements of `size` bytes.
-    pub(crate) fn in_bytes(self, size: usize) -> Self {
+impl Strided {
+    /// In bytes, of elements of `size` bytes, of a put or a get.
+    pub(crate) fn in_bytes(self, size: usize, is_put: bool) -> Blocks {
         let Self { dest_stride, source_stride, block, count } = self;
-        let [dest_stride, source_stride, block] = [dest_stride, source_stride, block].map(|n| n * size);
-        Self { dest_stride, source_stride, block, count }
+        let [dest, source, len] = [dest_stride, source_stride, block].map(|n| n * size);
+        let (there, here) = if is_put { (dest, source) } else { (source, dest) };
+        Blocks { len, count, there, here }
     }
 
     /// How many elements, for traces: of blocks that are not checked yet.
@@ -52,8 +49,8 @@ impl Blocks {
         }
         // A stride that leads to no other block may be any number, and so may the size of no block.
         Ok(match count {
-            0 => Self { count, ..Self::whole(0) },
-            1 => Self::whole(block),
+            0 => Self { dest_stride: 0, source_stride: 0, block: 0, count },
+            1 => Self { dest_stride: block, source_stride: block, block, count },
             _ => self,
         })
     }

@@ -12,8 +12,8 @@ use oxshmem_progress::{
 
 use crate::{
     context::{Context, Sharing},
-    operation::Op,
-    path::far::GATHERED,
+    operation::Initiated,
+    path::away::GATHERED,
     trace::{is_traced, trace_operation},
 };
 
@@ -65,7 +65,11 @@ impl<M: Sharing> Context<M> {
 
     /// Records an operation that has become `op`.
     #[inline(always)]
-    pub(crate) fn ended<T, E: Into<Error>>(&self, started: Option<Started<'_>>, op: Op<T, E>) -> Op<T, E> {
+    pub(crate) fn ended<T, E: Into<Error>>(
+        &self,
+        started: Option<Started<'_>>,
+        op: Initiated<T, E>,
+    ) -> Initiated<T, E> {
         match started {
             None => op,
             Some(started) => self.record(started, op),
@@ -73,15 +77,15 @@ impl<M: Sharing> Context<M> {
     }
 
     #[inline]
-    fn record<T, E: Into<Error>>(&self, started: Started<'_>, mut op: Op<T, E>) -> Op<T, E> {
+    fn record<T, E: Into<Error>>(&self, started: Started<'_>, mut op: Initiated<T, E>) -> Initiated<T, E> {
         let Started { recorder, call, bytes, pe, word, begin } = started;
-        if matches!(op, Op::Failed(_) | Op::Taken) {
+        if matches!(op, Initiated::Failed(_) | Initiated::Taken) {
             return op;
         }
         let target = self.world_pe(pe);
         if begin == 0 {
             recorder.element(target, bytes);
-        } else if matches!(op, Op::Complete(_)) {
+        } else if matches!(op, Initiated::Complete(_)) {
             recorder.operation(call, target, bytes, word, begin);
         } else {
             let slot = recorder.operation_begun(call, target, bytes, word, begin);

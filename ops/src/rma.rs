@@ -14,14 +14,15 @@
 //! | `shmem_ibget` | [`ibget`](Context::ibget) | the data is here |
 
 use oxshmem_base::Error;
+use oxshmem_memory::op::Ready;
 use oxshmem_progress::activity::Call;
 use oxshmem_spaces::{Element, SymRef, Symmetric};
 
 use crate::{
-    blocks::Blocks,
+    blocks::Strided,
     buffer::{Fresh, OneValue, Sink, Source},
     context::{Context, Sharing},
-    operation::{Fetch, Get, Put, PutNbi, ReadyWhen, Update},
+    operation::{Fetch, Get, Put, PutNbi, Update},
 };
 
 impl<M: Sharing> Context<M> {
@@ -56,7 +57,7 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         S: Source<D::Element>,
     {
-        Put(self.put_now(Call::Put, dest.view(), source, pe, ReadyWhen::Reusable))
+        Put(self.put_now(Call::Put, dest.view(), source, pe, Ready::Reusable))
     }
 
     /// Copies `source` to `dest` on `pe`; ready when it is there (`OpenSHMEM 1.6 §9.6.2.1`).
@@ -88,7 +89,7 @@ impl<M: Sharing> Context<M> {
         D: Symmetric<'a>,
         S: Source<D::Element>,
     {
-        PutNbi(self.put_now(Call::PutNbi, dest.view(), source, pe, ReadyWhen::Delivered))
+        PutNbi(self.put_now(Call::PutNbi, dest.view(), source, pe, Ready::Delivered))
     }
 
     /// Copies `source` on `pe` to a new vector (`OpenSHMEM 1.6 §9.6.1.5`). Ready when it is here.
@@ -191,7 +192,7 @@ impl<M: Sharing> Context<M> {
     /// ```
     #[inline(always)]
     pub fn p<T: Element>(&self, dest: SymRef<'_, T>, value: T, pe: usize) -> Update {
-        Update(self.put_now(Call::P, dest.as_view(), value, pe, ReadyWhen::Reusable))
+        Update(self.put_now(Call::P, dest.as_view(), value, pe, Ready::Reusable))
     }
 
     /// Loads one value from `source` on `pe` (`OpenSHMEM 1.6 §9.6.1.6`).
@@ -252,7 +253,7 @@ impl<M: Sharing> Context<M> {
             Call::Iput,
             dest.view(),
             source,
-            Blocks { dest_stride, source_stride, block: 1, count },
+            Strided { dest_stride, source_stride, block: 1, count },
             pe,
         ))
     }
@@ -296,7 +297,7 @@ impl<M: Sharing> Context<M> {
             Call::Ibput,
             dest.view(),
             source,
-            Blocks { dest_stride, source_stride, block, count },
+            Strided { dest_stride, source_stride, block, count },
             pe,
         ))
     }
@@ -338,7 +339,7 @@ impl<M: Sharing> Context<M> {
             Call::Iget,
             buffer,
             source.view(),
-            Blocks { dest_stride, source_stride, block: 1, count },
+            Strided { dest_stride, source_stride, block: 1, count },
             pe,
         ))
     }
@@ -382,7 +383,7 @@ impl<M: Sharing> Context<M> {
             Call::Ibget,
             buffer,
             source.view(),
-            Blocks { dest_stride, source_stride, block, count },
+            Strided { dest_stride, source_stride, block, count },
             pe,
         ))
     }

@@ -74,7 +74,7 @@ impl SessionOptions {
         Self { batch: true, ..self }
     }
 
-    /// There will be about so many operations, which sizes the buffers:
+    /// About this many operations will come, which sizes the buffers:
     /// `SHMEM_CTX_SESSION_TOTAL_OPS`.
     ///
     /// ```

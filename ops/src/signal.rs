@@ -6,18 +6,18 @@
 use std::sync::Arc;
 
 use oxshmem_base::Error;
-use oxshmem_memory::word::{Atomic, Signal};
+use oxshmem_memory::{
+    op::{Op, Ready},
+    word::{Atomic, Signal},
+};
 use oxshmem_progress::activity::Call;
 use oxshmem_spaces::{Element, SymRef, SymView, Symmetric};
 
 use crate::{
-    blocks::Blocks,
     buffer::Source,
     context::{Context, Sharing},
-    operation::{Op, PutSignal, PutSignalNbi, ReadyWhen, Update},
+    operation::{Initiated, PutSignal, PutSignalNbi, Update},
     path::{
-        device::Following,
-        far::signal_operation,
         near::{Near, NearPlace},
         route::{Here, Route},
     },
@@ -64,7 +64,7 @@ impl<M: Sharing> Context<M> {
             source,
             (signal, update),
             pe,
-            ReadyWhen::Reusable,
+            Ready::Reusable,
         ))
     }
 
@@ -111,7 +111,7 @@ impl<M: Sharing> Context<M> {
             source,
             (signal, update),
             pe,
-            ReadyWhen::Delivered,
+            Ready::Delivered,
         ))
     }
 
@@ -194,7 +194,7 @@ impl<M: Sharing> Context<M> {
 
     #[inline(always)]
     fn signal(&self, call: Call, signal: SymRef<'_, u64>, update: Signal, pe: usize) -> Update {
-        self.update_word(call, signal, signal_operation(update), pe)
+        self.update_word(call, signal, update.into(), pe)
     }
 
     #[inline(always)]
@@ -205,8 +205,8 @@ impl<M: Sharing> Context<M> {
         source: S,
         (signal, update): (SymRef<'_, u64>, Signal),
         pe: usize,
-        ready: ReadyWhen,
-    ) -> Op<S::Back, S::Failure>
+        ready: Ready,
+    ) -> Initiated<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
@@ -216,14 +216,14 @@ impl<M: Sharing> Context<M> {
         let fits = |_: &(Near<'_>, Near<'_>)| {
             source.len() == dest.len()
                 && self.is_at_hand(source.symmetric())
-                && !self.is_offloaded(S::STABLE, ready == ReadyWhen::Delivered, bytes)
+                && !self.is_offloaded(S::STABLE, ready == Ready::Delivered, bytes)
         };
         match both.filter(fits) {
             Some((to, signal)) => {
                 // SAFETY: both are in bounds and aligned on every PE; `source` has as many elements
                 // as `dest`.
                 unsafe { to.put_signal(source.as_ptr().cast(), bytes, signal, update) };
-                Op::Complete(source.back())
+                Initiated::Complete(source.back())
             }
             None => self.put_signal_routed(call, dest, source, (signal, update), pe, ready),
         }
@@ -239,8 +239,8 @@ impl<M: Sharing> Context<M> {
         source: S,
         (signal, update): (SymRef<'_, u64>, Signal),
         pe: usize,
-        ready: ReadyWhen,
-    ) -> Op<S::Back, S::Failure>
+        ready: Ready,
+    ) -> Initiated<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
@@ -253,31 +253,27 @@ impl<M: Sharing> Context<M> {
             .routes(call.name(), dest, here, pe, true)
             .and_then(|(to, from)| Ok((to, from, self.route(call.name(), word, pe)?)));
         let op = match checked {
-            Ok((Route::Near(to), Here::Host, Route::Near(signal)))
-                if !self.is_offloaded(S::STABLE, ready == ReadyWhen::Delivered, bytes) =>
+            Ok((Route { near: Some(to), .. }, Here::Host, Route { near: Some(signal), .. }))
+                if !self.is_offloaded(S::STABLE, ready == Ready::Delivered, bytes) =>
             {
                 // SAFETY: as above.
                 unsafe { to.put_signal(source.as_ptr().cast(), bytes, signal, update) };
-                Op::Complete(source.back())
+                Initiated::Complete(source.back())
             }
-            Ok((Route::Near(to), Here::Host, Route::Near(signal))) => {
+            Ok((Route { near: Some(to), .. }, Here::Host, Route { near: Some(signal), .. })) => {
                 let (word, local_pe) = (word.to_owned(), signal.local_pe());
                 self.put_later(to, dest, source, pe, move |pe| {
                     let signal = Near::new(pe.shm(), word.view(), local_pe);
                     // SAFETY: checked above; the owned handle keeps it mapped. An atomic's release
                     // orders the data before it.
-                    unsafe { signal.atomic(signal_operation(update)) };
+                    unsafe { signal.atomic(Atomic::from(update)) };
                 })
             }
-            Ok((Route::Far(to), Here::Host, Route::Far(signal))) => {
-                self.put_signal_far([to, signal], source, bytes, update, ready)
+            Ok((to, here, at)) => {
+                let put = Op::put(to.spot, (), bytes).then(at.spot, update);
+                self.put_away(&to, Op { ready, ..put }, source, here)
             }
-            Ok((to, from, at)) => {
-                let following = Following { to: at, signal: word, update: signal_operation(update) };
-                let blocks = Blocks::whole(bytes);
-                self.put_device((to, dest), (source, from), blocks, Some(following), pe, ready)
-            }
-            Err(error) => Op::failed(source.reject(error), self.ops()),
+            Err(error) => Initiated::failed(source.reject(error), self.ops()),
         };
         self.ended(started, op)
     }

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result, wakes::Hold};
+use oxshmem_memory::op::{Blocks, Op, Ready};
 use oxshmem_progress::{activity::Call, flight::Flight};
 use oxshmem_spaces::{Element, Pe, SymView};
 
 use crate::{
-    blocks::Blocks,
+    blocks::Strided,
     buffer::{Sink, Source},
     context::{Context, Sharing},
-    operation::{Landed, Op, ReadyWhen},
+    operation::{Initiated, Landed},
     path::{
-        device::goes_in_pieces,
         near::{Near, NearPlace},
         route::{Here, Route},
     },
@@ -28,8 +28,8 @@ impl<M: Sharing> Context<M> {
         dest: SymView<'_, T>,
         source: S,
         pe: usize,
-        ready: ReadyWhen,
-    ) -> Op<S::Back, S::Failure>
+        ready: Ready,
+    ) -> Initiated<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
@@ -38,7 +38,7 @@ impl<M: Sharing> Context<M> {
         let fits = |_: &Near<'_>| {
             source.len() == dest.len()
                 && self.is_at_hand(source.symmetric())
-                && !self.is_offloaded(S::STABLE, ready == ReadyWhen::Delivered, bytes)
+                && !self.is_offloaded(S::STABLE, ready == Ready::Delivered, bytes)
         };
         match self.near_untraced(dest, pe).filter(fits) {
             // SAFETY: the place is that of `dest`, which has as many elements as `source`.
@@ -56,7 +56,7 @@ impl<M: Sharing> Context<M> {
         source: SymView<'_, T>,
         pe: usize,
         is_nbi: bool,
-    ) -> Op<B::Back, B::Failure>
+    ) -> Initiated<B::Back, B::Failure>
     where
         T: Element,
         B: Sink<T>,
@@ -83,8 +83,8 @@ impl<M: Sharing> Context<M> {
         dest: SymView<'_, T>,
         source: S,
         pe: usize,
-        ready: ReadyWhen,
-    ) -> Op<S::Back, S::Failure>
+        ready: Ready,
+    ) -> Initiated<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
@@ -93,22 +93,15 @@ impl<M: Sharing> Context<M> {
         let word = (dest.len() == 1).then(|| dest.extent());
         let started = self.update_started(call, bytes, pe, word);
         let op = match self.routes(call.name(), dest, (source.len(), source.symmetric()), pe, true) {
-            Ok((Route::Near(to), Here::Host))
-                if self.is_offloaded(S::STABLE, ready == ReadyWhen::Delivered, bytes) =>
+            Ok((Route { near: Some(to), .. }, Here::Host))
+                if self.is_offloaded(S::STABLE, ready == Ready::Delivered, bytes) =>
             {
                 self.put_later(to, dest, source, pe, |_| {})
             }
             // SAFETY: as in `put_now`.
-            Ok((Route::Near(to), Here::Host)) => unsafe { put_near(to, source) },
-            Ok((Route::Far(far), Here::Host))
-                if !(S::STABLE && source.symmetric().is_none() && goes_in_pieces(far.spot, bytes)) =>
-            {
-                self.put_far(far, source, bytes, ready)
-            }
-            Ok((to, from)) => {
-                self.put_device((to, dest), (source, from), Blocks::whole(bytes), None, pe, ready)
-            }
-            Err(error) => Op::failed(source.reject(error), self.ops()),
+            Ok((Route { near: Some(to), .. }, Here::Host)) => unsafe { put_near(to, source) },
+            Ok((to, here)) => self.put_away(&to, Op { ready, ..Op::put(to.spot, (), bytes) }, source, here),
+            Err(error) => Initiated::failed(source.reject(error), self.ops()),
         };
         self.ended(started, op)
     }
@@ -123,7 +116,7 @@ impl<M: Sharing> Context<M> {
         source: SymView<'_, T>,
         pe: usize,
         is_nbi: bool,
-    ) -> Op<B::Back, B::Failure>
+    ) -> Initiated<B::Back, B::Failure>
     where
         T: Element,
         B: Sink<T>,
@@ -131,14 +124,15 @@ impl<M: Sharing> Context<M> {
         let bytes = source.len() * size_of::<T>();
         let started = self.started(call, bytes, pe);
         let op = match self.routes(call.name(), source, (buffer.len(), buffer.symmetric()), pe, false) {
-            Ok((Route::Near(from), Here::Host)) if self.is_offloaded(B::STABLE, is_nbi, bytes) => {
+            Ok((Route { near: Some(from), .. }, Here::Host))
+                if self.is_offloaded(B::STABLE, is_nbi, bytes) =>
+            {
                 self.get_later(from, buffer, source, pe)
             }
             // SAFETY: as in `get_now`.
-            Ok((Route::Near(from), Here::Host)) => unsafe { get_near(from, buffer) },
-            Ok((Route::Far(far), Here::Host)) => self.get_far(far, buffer, bytes),
-            Ok((from, to)) => self.get_device((from, source), (buffer, to), Blocks::whole(bytes), pe),
-            Err(error) => Op::failed(buffer.reject(error), self.ops()),
+            Ok((Route { near: Some(from), .. }, Here::Host)) => unsafe { get_near(from, buffer) },
+            Ok((from, here)) => self.get_away(&from, Op::get(from.spot, (), bytes), buffer, here),
+            Err(error) => Initiated::failed(buffer.reject(error), self.ops()),
         };
         self.ended(started, op)
     }
@@ -158,7 +152,7 @@ impl<M: Sharing> Context<M> {
         source: S,
         pe: usize,
         after: impl FnOnce(&Pe) + Send + 'static,
-    ) -> Op<S::Back, S::Failure>
+    ) -> Initiated<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
@@ -181,7 +175,7 @@ impl<M: Sharing> Context<M> {
         buffer: B,
         source: SymView<'_, T>,
         pe: usize,
-    ) -> Op<B::Back, B::Failure>
+    ) -> Initiated<B::Back, B::Failure>
     where
         T: Element,
         B: Sink<T>,
@@ -204,7 +198,7 @@ impl<M: Sharing> Context<M> {
         pe: usize,
         copy: impl FnOnce(&Pe, &mut B) + Send,
         back: fn(B) -> R,
-    ) -> Op<R, E> {
+    ) -> Initiated<R, E> {
         let flight = Arc::new(Flight::<Landed<R, E>>::default());
         let (ops, all) = (Arc::clone(self.ops()), Arc::clone(self.pe().offloaded()));
         let (ticket, ticket_of_all) = (ops.begin(pe), all.begin(pe));
@@ -228,7 +222,7 @@ impl<M: Sharing> Context<M> {
         let job =
             unsafe { std::mem::transmute::<Box<dyn FnOnce() + Send + '_>, Box<dyn FnOnce() + Send>>(job) };
         self.pe().copy_engine().submit(job);
-        Op::under_way(flight, self.pe().engine().at_first_poll())
+        Initiated::under_way(flight, self.pe().engine().at_first_poll())
     }
 
     /// Puts blocks of `source`.
@@ -237,9 +231,9 @@ impl<M: Sharing> Context<M> {
         call: Call,
         dest: SymView<'_, T>,
         source: S,
-        blocks: Blocks,
+        blocks: Strided,
         pe: usize,
-    ) -> Op<S::Back, S::Failure>
+    ) -> Initiated<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
@@ -247,17 +241,16 @@ impl<M: Sharing> Context<M> {
         let started = self.started(call, blocks.elements().saturating_mul(size_of::<T>()), pe);
         let checked = self.routes_of_blocks(call, dest, (source.len(), source.symmetric()), blocks, pe, true);
         let op = match checked {
-            Ok((blocks, Route::Far(far), Here::Host)) => self.put_blocks_far(far, source, blocks),
-            Ok((blocks, Route::Near(to), Here::Host)) => {
+            Ok((blocks, Route { near: Some(to), .. }, Here::Host)) => {
                 let from = source.as_ptr().cast();
                 // SAFETY: it was checked that the last block ends inside both sides.
                 unsafe { to.put_blocks(from, blocks, dest.len() * size_of::<T>()) };
-                Op::Complete(source.back())
+                Initiated::Complete(source.back())
             }
-            Ok((blocks, to, from)) => {
-                self.put_device((to, dest), (source, from), blocks, None, pe, ReadyWhen::Reusable)
+            Ok((blocks, to, here)) => {
+                self.put_away(&to, Op::put(to.spot, (), 0).of_blocks(blocks), source, here)
             }
-            Err(error) => Op::failed(source.reject(error), self.ops()),
+            Err(error) => Initiated::failed(source.reject(error), self.ops()),
         };
         self.ended(started, op)
     }
@@ -268,9 +261,9 @@ impl<M: Sharing> Context<M> {
         call: Call,
         mut buffer: B,
         source: SymView<'_, T>,
-        blocks: Blocks,
+        blocks: Strided,
         pe: usize,
-    ) -> Op<B::Back, B::Failure>
+    ) -> Initiated<B::Back, B::Failure>
     where
         T: Element,
         B: Sink<T>,
@@ -279,15 +272,16 @@ impl<M: Sharing> Context<M> {
         let checked =
             self.routes_of_blocks(call, source, (buffer.len(), buffer.symmetric()), blocks, pe, false);
         let op = match checked {
-            Ok((blocks, Route::Far(far), Here::Host)) => self.get_blocks_far(far, buffer, blocks),
-            Ok((blocks, Route::Near(from), Here::Host)) => {
+            Ok((blocks, Route { near: Some(from), .. }, Here::Host)) => {
                 // SAFETY: it was checked that the last block ends inside both sides.
                 unsafe { from.get_blocks(buffer.as_mut_ptr().cast(), blocks) };
                 buffer.arrived();
-                Op::Complete(buffer.back())
+                Initiated::Complete(buffer.back())
             }
-            Ok((blocks, from, to)) => self.get_device((from, source), (buffer, to), blocks, pe),
-            Err(error) => Op::failed(buffer.reject(error), self.ops()),
+            Ok((blocks, from, here)) => {
+                self.get_away(&from, Op::get(from.spot, (), 0).of_blocks(blocks), buffer, here)
+            }
+            Err(error) => Initiated::failed(buffer.reject(error), self.ops()),
         };
         self.ended(started, op)
     }
@@ -299,13 +293,13 @@ impl<M: Sharing> Context<M> {
         call: Call,
         view: SymView<'a, T>,
         (len, symmetric): (usize, Option<SymView<'_, T>>),
-        blocks: Blocks,
+        blocks: Strided,
         pe: usize,
         is_put: bool,
-    ) -> Result<(Blocks, Route<'a>, Here)> {
+    ) -> Result<(Blocks, Route<'a, T>, Here)> {
         let call = call.name();
         let (dest_len, source_len) = if is_put { (view.len(), len) } else { (len, view.len()) };
-        let blocks = blocks.checked(call, dest_len, source_len)?.in_bytes(size_of::<T>());
+        let blocks = blocks.checked(call, dest_len, source_len)?.in_bytes(size_of::<T>(), is_put);
         Ok((blocks, self.route(call, view, pe)?, self.here(call, symmetric)?))
     }
 }
@@ -315,7 +309,7 @@ impl<M: Sharing> Context<M> {
 /// # Safety
 /// The place must have room for as many elements, aligned.
 #[inline(always)]
-unsafe fn put_near<T, S>(to: Near<'_>, source: S) -> Op<S::Back, S::Failure>
+unsafe fn put_near<T, S>(to: Near<'_>, source: S) -> Initiated<S::Back, S::Failure>
 where
     T: Element,
     S: Source<T>,
@@ -328,7 +322,7 @@ where
             to.put(source.as_ptr().cast(), source.len() * size_of::<T>());
         }
     }
-    Op::Complete(source.back())
+    Initiated::Complete(source.back())
 }
 
 /// Fills all of `buffer` from near memory.
@@ -336,7 +330,7 @@ where
 /// # Safety
 /// As for [`put_near`].
 #[inline(always)]
-unsafe fn get_near<T, B>(from: Near<'_>, mut buffer: B) -> Op<B::Back, B::Failure>
+unsafe fn get_near<T, B>(from: Near<'_>, mut buffer: B) -> Initiated<B::Back, B::Failure>
 where
     T: Element,
     B: Sink<T>,
@@ -352,5 +346,5 @@ where
         }
     }
     buffer.arrived();
-    Op::Complete(buffer.back())
+    Initiated::Complete(buffer.back())
 }

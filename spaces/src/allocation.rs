@@ -12,12 +12,12 @@ use oxshmem_base::{
     settings::HeapPlan,
     sync::{Mutex, MutexGuard, lock},
 };
-use oxshmem_memory::{Segment, copy};
+use oxshmem_memory::{Segment, copy, op::Op};
 use oxshmem_progress::counters::Count;
 
 use crate::{
     Pe,
-    device::{DevicePlace, End},
+    device::DevicePlace,
     domain::Domain,
     heap::{Block, Exhausted, Heap, HeapError, HeapUse, Layout, Realloc},
     kinds::Place,
@@ -189,8 +189,8 @@ impl SymHeap {
                             copy::copy(to, from, len);
                         }
                         Domain::Device(device) => {
-                            let [from, to] = places.map(|at| End::Device(DevicePlace::new(me, at)));
-                            device.copy_now(from, to, len);
+                            let [from, to] = places.map(|at| DevicePlace::new(me, at));
+                            device.now(Op::put(to, from, len));
                         }
                     }
                 }

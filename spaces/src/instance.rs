@@ -4,11 +4,11 @@
 //! read gets an old, a new or a torn value, but nothing worse. In device memory they wait some
 //! microseconds for the device, and see what was completed before.
 
-use oxshmem_memory::copy;
+use oxshmem_memory::{copy, op::Op};
 
 use crate::{
     Element,
-    device::{DevicePlace, End},
+    device::DevicePlace,
     view::{SymRef, SymView},
 };
 
@@ -54,9 +54,8 @@ impl<'a, T: Element> SymView<'a, T> {
         if let Some((device, here)) = self.on_device() {
             // SAFETY: this PE's instance is in bounds and has `len` elements, as does `to`; any
             // bytes are a `T`.
-            return unsafe {
-                device.copy_now(End::Device(here), End::Host(to.as_mut_ptr().cast()), size_of_val(to))
-            };
+            unsafe { device.now(Op::get(here, to.as_mut_ptr().cast::<u8>(), size_of_val(to))) };
+            return;
         }
         // SAFETY: this PE's instance is mapped and has `len` elements, as does `to`; any bytes are
         // a `T`.
@@ -82,9 +81,8 @@ impl<'a, T: Element> SymView<'a, T> {
     pub fn write(self, from: &[T]) {
         assert_eq!(self.len, from.len(), "a symmetric slice is written from a slice of its own length");
         if let Some((device, here)) = self.on_device() {
-            let from = End::Host(from.as_ptr().cast_mut().cast());
             // SAFETY: as in `read`.
-            unsafe { device.copy_now(from, End::Device(here), self.len * size_of::<T>()) };
+            unsafe { device.now(Op::put(here, from.as_ptr().cast::<u8>(), size_of_val(from))) };
             return self.allocation.pe().engine().device_words_changed();
         }
         // SAFETY: as in `read`.

@@ -78,22 +78,23 @@ static void kernel(struct op *o) {
             old = __atomic_load_n(w, 5);                                                                     \
             break;                                                                                           \
         case 1:                                                                                              \
+        case 2:                                                                                              \
             old = __atomic_exchange_n(w, v, 5);                                                              \
             break;                                                                                           \
-        case 2:                                                                                              \
+        case 3:                                                                                              \
             __atomic_compare_exchange_n(w, &c, v, 0, 5, 5);                                                  \
             old = c;                                                                                         \
             break;                                                                                           \
-        case 3:                                                                                              \
+        case 4:                                                                                              \
             old = __atomic_fetch_add(w, v, 5);                                                               \
             break;                                                                                           \
-        case 4:                                                                                              \
+        case 5:                                                                                              \
             old = __atomic_fetch_and(w, v, 5);                                                               \
             break;                                                                                           \
-        case 5:                                                                                              \
+        case 6:                                                                                              \
             old = __atomic_fetch_or(w, v, 5);                                                                \
             break;                                                                                           \
-        case 6:                                                                                              \
+        case 7:                                                                                              \
             old = __atomic_fetch_xor(w, v, 5);                                                               \
             break;                                                                                           \
         default:                                                                                             \

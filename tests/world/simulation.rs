@@ -59,7 +59,8 @@ fn what_operations_take_follows_from_the_link() {
     // The answer keeps the other's processor for starting it.
     let nanos = Duration::from_nanos;
     let fetch = 22 * MICRO + nanos(16);
-    let put = fetch + 29 * MICRO;
+    // It is short enough to be copied, and goes with a head of two words.
+    let put = fetch + 29 * MICRO + nanos(16);
     assert_eq!(times[0], [fetch, put, put + 100 * MICRO]);
 }
 

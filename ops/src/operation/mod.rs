@@ -27,7 +27,7 @@ use crate::sealed::Sealed;
 
 pub(crate) use {
     landing::{Landed, begin},
-    op::{Op, ReadyWhen},
+    op::Initiated,
     remote::Remote,
 };
 
@@ -109,7 +109,7 @@ pub trait Immediate: Future + Sized + Sealed {
 macro_rules! operation {
     ($(#[$meta:meta])* $name:ident<$param:ident $(, $failure:ident)?> -> $output:ty, $error:ty) => {
         $(#[$meta])*
-        pub struct $name<$param $(, $failure: Into<Error> = Rejected<$param>)?>(pub(crate) Op<$output, $error>);
+        pub struct $name<$param $(, $failure: Into<Error> = Rejected<$param>)?>(pub(crate) Initiated<$output, $error>);
 
         impl<$param $(, $failure: Into<Error>)?> Unpin for $name<$param $(, $failure)?> {}
 
@@ -282,7 +282,7 @@ operation! {
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub struct Update(pub(crate) Op<(), Error>);
+pub struct Update(pub(crate) Initiated<(), Error>);
 
 impl Future for Update {
     type Output = Result<(), Error>;

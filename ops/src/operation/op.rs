@@ -17,7 +17,7 @@ use super::remote::Remote;
 ///
 /// Two machine words where `T` has at most one, so that it stays in registers all the way to the
 /// `await`.
-pub(crate) enum Op<T, E: Into<Error>> {
+pub(crate) enum Initiated<T, E: Into<Error>> {
     Complete(T),
     Failed(Box<Failed<E>>),
     /// Performed by something that lands its outcome.
@@ -33,7 +33,7 @@ pub(crate) struct UnderWay<T, E> {
     engine: FirstPoll,
 }
 
-impl<T, E: Into<Error>> Op<T, E> {
+impl<T, E: Into<Error>> Initiated<T, E> {
     /// One that was refused before anything was begun.
     #[cold]
     #[inline(never)]
@@ -116,13 +116,4 @@ impl<T, E: Into<Error>> Op<T, E> {
             Self::Taken => panic!("an operation's future was polled after it had completed"),
         }
     }
-}
-
-/// When the future of a put is ready.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ReadyWhen {
-    /// When the source may be reused: the put's local completion.
-    Reusable,
-    /// When the data is at the target: its remote completion.
-    Delivered,
 }

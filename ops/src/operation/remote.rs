@@ -82,7 +82,7 @@ impl<T, E> Remote<T, E> {
                 flight.record(end);
             }
             match net.upgrade() {
-                Some(net) => net.flush(target.world_pe, completion),
+                Some(net) => net.flush(Some(target.world_pe), completion),
                 None => completion(Err(Error::Finalized { call: "put_nbi" })),
             }
             self.flush = Flush::UnderWay(flight);

@@ -60,7 +60,7 @@ struct Table {
     origin: *mut u8,
     /// Bytes from a PE's memory to that of the next.
     stride: usize,
-    /// Likewise for the word that says whether a PE sleeps, and the distance of the next PE's.
+    /// The word that says whether a PE sleeps, and the distance of the next PE's.
     sleeping: *const u8,
     sleeping_stride: usize,
     globals: Part,
@@ -70,7 +70,7 @@ struct Table {
     device: Part,
     /// The word that is not 0 while a looker has operations counted, which takes a context.
     watched: *const AtomicU64,
-    /// Nonblocking copies of so many bytes are left to the copy engine.
+    /// Nonblocking copies of this many bytes are left to the copy engine.
     offload: usize,
     pe: Option<&'static Pe>,
 }
@@ -273,7 +273,7 @@ impl AddressPath {
         Some(())
     }
 
-    /// Likewise, as [`Context::put_nbi`] does.
+    /// Begins the copy that [`Context::put_nbi`] begins.
     ///
     /// # Safety
     /// As for [`put`](Self::put).
@@ -302,7 +302,7 @@ impl AddressPath {
         Some(())
     }
 
-    /// Likewise, as [`Context::get_nbi`] does.
+    /// Begins the copy that [`Context::get_nbi`] begins.
     ///
     /// # Safety
     /// As for [`get`](Self::get).
@@ -362,7 +362,7 @@ impl AddressPath {
         Some((AddressPlace { table, address, pe }, left))
     }
 
-    /// The same for an element that must be aligned. So are the parts, hence all of it is inside
+    /// The place of an element, which must be aligned. So are the parts, hence all of it is inside
     /// where its first byte is.
     #[inline(always)]
     fn element<T>(&self, pes: &AtomicU32, at: *const T, pe: i32) -> Option<AddressPlace<'_>> {
@@ -370,7 +370,7 @@ impl AddressPath {
         self.place(pes, at.addr(), pe).filter(|_| at.is_aligned()).map(|(place, _)| place)
     }
 
-    /// The same for `n` elements, however they are aligned, with something of this PE's at `here`.
+    /// The place of `n` elements, however they are aligned, with something of this PE's at `here`.
     #[inline(always)]
     fn block<T>(
         &self,

@@ -18,9 +18,9 @@ use oxshmem_base::{
 };
 use oxshmem_memory::{
     SegmentId,
-    word::{Atomic, Place, Width},
+    op::{Op, Spot},
+    word::{Atomic, Width},
 };
-use oxshmem_net::Spot;
 use oxshmem_progress::{
     completion::Completion,
     kernels::{ROOM, SLOTS},
@@ -29,12 +29,12 @@ use oxshmem_progress::{
 use oxshmem_spaces::{
     Pe,
     device::{
-        DevicePlace,
+        End,
         kernel::{DeviceHandle, Requests, Words},
     },
 };
 
-use super::device::{Side, copy};
+use super::start::{here_of, ring, start};
 use crate::context::Context;
 
 /// What is asked for, as the device functions number it.
@@ -107,14 +107,6 @@ struct Over {
     behind: VecDeque<bool>,
 }
 
-/// A place that a request names.
-#[derive(Clone, Copy)]
-struct Target {
-    side: Side,
-    /// On this host: whose engine is to look, and where.
-    near: Option<(usize, SegmentId, usize)>,
-}
-
 impl Server {
     /// The next request, if it has been written.
     fn next(&self, ticket: u64) -> Option<Request> {
@@ -155,32 +147,32 @@ impl Server {
     }
 
     fn transfer(&self, pe: &Arc<Pe>, request: Request) -> Result<()> {
-        let is_put = request.kind() == PUT;
+        let (is_put, len) = (request.kind() == PUT, request.len);
         let (there, here) = match is_put {
             true => (request.dest, request.source),
             false => (request.source, request.dest),
         };
-        let there = target(pe, request.call(), there, request.len, request.pe)?;
-        let here = match request.what & IN_ROOM != 0 {
-            true if request.len > ROOM => {
-                return Err(Error::Unsupported { what: format!("a part of {} bytes", request.len) });
+        let there = symmetric(pe, request.call(), there, len, request.pe)?;
+        let own = match request.what & IN_ROOM != 0 {
+            true if len > ROOM => {
+                return Err(Error::Unsupported { what: format!("a part of {len} bytes") });
             }
-            true => {
-                let room = self.ends.words.own().rooms[request.slot()].get();
-                Target { side: Side::Host(room.cast()), near: None }
-            }
-            false => target(pe, request.call(), here, request.len, pe.me())?,
+            true => None,
+            false => Some(symmetric(pe, request.call(), here, len, pe.me())?),
         };
-        let (ends, engine) = (Arc::clone(&self.ends), Arc::clone(pe));
-        let (from, to) = if is_put { (here, there) } else { (there, here) };
-        let end = move |outcome: Result<()>| {
-            if outcome.is_ok() {
-                ends.ring(&engine, to, request.len);
-            }
-            ends.end(&request, outcome.map(|()| 0));
+        let here = match own {
+            None => End::from(self.ends.words.own().rooms[request.slot()].get().cast::<u8>()),
+            Some(own) => here_of(pe, own),
         };
+        let op = if is_put { Op::put(there, here, len) } else { Op::get(there, here, len) };
+        let home = Arc::clone(pe);
+        let end = self.end_of(request, move || {
+            if let (false, Some(own)) = (is_put, own) {
+                ring(&home, own, len);
+            }
+        });
         // SAFETY: both sides are in bounds, and the slot's room is the request's until its end.
-        unsafe { copy(pe, from.side, to.side, request.len, Box::new(end)) };
+        unsafe { start(pe, op, end) };
         Ok(())
     }
 
@@ -195,39 +187,23 @@ impl Server {
                 what: format!("{:#x} is not aligned to a word of {bytes} bytes", request.dest),
             });
         }
-        let Request { value, cond, .. } = request;
-        let operation = match request.what >> 8 & 0xff {
-            0 => Atomic::Fetch,
-            1 => Atomic::Set(value),
-            2 => Atomic::Swap(value),
-            3 => Atomic::CompareSwap { cond, value },
-            4 => Atomic::Add(value),
-            5 => Atomic::And(value),
-            6 => Atomic::Or(value),
-            _ => Atomic::Xor(value),
-        };
-        let there = target(pe, request.call(), request.dest, bytes, request.pe)?;
-        let (ends, engine) = (Arc::clone(&self.ends), Arc::clone(pe));
-        let end: Completion<u64> = Box::new(move |before| {
-            if before.is_ok() && operation != Atomic::Fetch {
-                ends.ring(&engine, there, bytes);
-            }
-            ends.end(&request, before);
-        });
-        match (there.side, pe.device(), pe.net()) {
-            // SAFETY: the word is in bounds and aligned, as in the other cases.
-            (Side::Host(at), ..) => end(Ok(unsafe { operation.apply(at, width) })),
-            // SAFETY: see above.
-            (Side::Device(at), Some(device), _) => unsafe { device.atomic(at, width, operation, end) },
-            (Side::Far(spot), _, Some(net)) => net.fetch(spot, width, operation, end),
-            _ => return Err(Error::Finalized { call: request.call() }),
-        }
+        let operation = Atomic::decode([request.what >> 8 & 0xff, request.value, request.cond])
+            .ok_or_else(|| Error::Unsupported { what: "no device function asks for that".to_owned() })?;
+        let there = symmetric(pe, request.call(), request.dest, bytes, request.pe)?;
+        // SAFETY: the word is in bounds and aligned.
+        unsafe { start(pe, Op::atomic(there, operation, width), self.end_of(request, || ())) };
         Ok(())
+    }
+
+    /// Ends a request, and does `then` before if it went well.
+    fn end_of(&self, request: Request, then: impl FnOnce() + Send + 'static) -> Completion<u64> {
+        let ends = Arc::clone(&self.ends);
+        Box::new(move |outcome| ends.end(&request, outcome.inspect(|_| then())))
     }
 }
 
 /// Where an address of this PE's symmetric memory is on another.
-fn target(pe: &Arc<Pe>, call: &'static str, address: u64, len: usize, to: usize) -> Result<Target> {
+fn symmetric(pe: &Pe, call: &'static str, address: u64, len: usize, to: usize) -> Result<Spot> {
     if to >= pe.n_pes() {
         return Err(Error::PeOutOfRange { call, pe: to, n_pes: pe.n_pes() });
     }
@@ -235,7 +211,7 @@ fn target(pe: &Arc<Pe>, call: &'static str, address: u64, len: usize, to: usize)
         let offset = usize::try_from(address).ok()?.checked_sub(start.addr())?;
         (offset <= bytes && len <= bytes - offset).then_some(offset)
     };
-    let (me, near) = (pe.local_pe(), pe.local_pe_of(to));
+    let me = pe.local_pe();
     let on_device = pe.device().and_then(|device| {
         let shown = device.segment();
         inside(shown.address_unchecked(me, 0), shown.len())
@@ -244,24 +220,10 @@ fn target(pe: &Arc<Pe>, call: &'static str, address: u64, len: usize, to: usize)
         if !pe.has_device(to) {
             return Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe: to });
         }
-        return Ok(match near {
-            Some(local_pe) => Target {
-                // SAFETY: the device's segment has the offset on each of its PEs.
-                side: Side::Device(unsafe { DevicePlace::new(local_pe, offset) }),
-                near: Some((local_pe, SegmentId::Gpu, offset)),
-            },
-            None => far(to, SegmentId::Gpu, offset),
-        });
+        return Ok(Spot { pe: to, segment: SegmentId::Gpu, offset });
     }
-    let (symmetric, heap) = (pe.symmetric(), pe.host_heap().len());
-    match inside(symmetric.address_unchecked(me, 0), heap) {
-        Some(offset) => Ok(match near {
-            Some(local_pe) => Target {
-                side: Side::Host(symmetric.address_unchecked(local_pe, offset)),
-                near: Some((local_pe, SegmentId::Heap, offset)),
-            },
-            None => far(to, SegmentId::Heap, offset),
-        }),
+    match inside(pe.symmetric().address_unchecked(me, 0), pe.host_heap().len()) {
+        Some(offset) => Ok(Spot { pe: to, segment: SegmentId::Heap, offset }),
         None => Err(Error::Unsupported {
             what: format!(
                 "{len} bytes at {address:#x} are not in symmetric memory; give it an address of shmem_space_malloc or \
@@ -271,23 +233,7 @@ fn target(pe: &Arc<Pe>, call: &'static str, address: u64, len: usize, to: usize)
     }
 }
 
-fn far(pe: usize, segment: SegmentId, offset: usize) -> Target {
-    Target { side: Side::Far(Spot { pe, segment, offset }), near: None }
-}
-
 impl Ends {
-    /// Something on this host has changed.
-    fn ring(&self, pe: &Pe, there: Target, len: usize) {
-        match there.near {
-            Some((local_pe, SegmentId::Gpu, _)) => pe.shm().device_words_changed(local_pe),
-            Some((local_pe, _, offset)) => {
-                let segment = &pe.symmetric();
-                pe.shm().ring(Place { segment, local_pe, offset }, len);
-            }
-            None => {}
-        }
-    }
-
     /// A request is over.
     fn end(&self, request: &Request, outcome: Result<u64>) {
         let (words, slot) = (self.words.own(), request.slot());

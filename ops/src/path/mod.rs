@@ -3,9 +3,8 @@
 //! | module | the memory |
 //! |---|---|
 //! | `near` | host memory of this host's PEs, which is loads and stores away |
-//! | `far` | memory of PEs on other hosts, over the net |
-//! | `packed` | many small blocks of it, packed into messages |
-//! | `device` | device memory, here or there |
+//! | `away` | memory of PEs on other hosts, and device memory, here or there |
+//! | `start` | where an operation goes that is away: the device, the net, or both |
 //! | `kernels` | what kernels ask for, where their device does not reach |
 //! | [`address`] | near memory that is named by addresses, for the C library |
 //!
@@ -13,10 +12,9 @@
 //! operation and says which way leads to each.
 
 pub mod address;
-pub(crate) mod device;
-pub(crate) mod far;
+pub(crate) mod away;
 mod kernels;
 mod last_flag;
 pub(crate) mod near;
-pub(crate) mod packed;
 pub(crate) mod route;
+pub(crate) mod start;

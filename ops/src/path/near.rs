@@ -5,13 +5,13 @@
 
 use oxshmem_memory::{
     copy::{copy, copy_strided, load, store},
+    op::Blocks,
     word::{Atomic, AtomicWord, Place, Signal},
 };
 use oxshmem_net::Shm;
 use oxshmem_spaces::{Element, SymView};
 
 use crate::{
-    blocks::Blocks,
     context::{Context, Sharing},
     trace::is_traced,
 };
@@ -87,9 +87,9 @@ pub(crate) trait NearPlace: Copy {
     /// # Safety
     /// The blocks must be inside both sides.
     unsafe fn put_blocks(self, from: *const u8, blocks: Blocks, len: usize) {
-        let Blocks { dest_stride, source_stride, block, count } = blocks;
+        let Blocks { len: block, count, there, here } = blocks;
         // SAFETY: passed on to the caller.
-        unsafe { copy_strided(self.address(), dest_stride, from, source_stride, block, count) };
+        unsafe { copy_strided(self.address(), there, from, here, block, count) };
         self.ring(len);
     }
 
@@ -98,9 +98,9 @@ pub(crate) trait NearPlace: Copy {
     /// # Safety
     /// As for [`put_blocks`](Self::put_blocks).
     unsafe fn get_blocks(self, to: *mut u8, blocks: Blocks) {
-        let Blocks { dest_stride, source_stride, block, count } = blocks;
+        let Blocks { len, count, there, here } = blocks;
         // SAFETY: passed on to the caller.
-        unsafe { copy_strided(to, dest_stride, self.address(), source_stride, block, count) };
+        unsafe { copy_strided(to, here, self.address(), there, len, count) };
     }
 }
 
@@ -157,8 +157,8 @@ impl<M: Sharing> Context<M> {
         is_own.then(|| Near::new(self.pe().shm(), view, local_pe))
     }
 
-    /// The same where nothing has to be said of the operation or counted, so that nothing is left
-    /// to do but the operation itself.
+    /// The place of [`near`](Self::near) where nothing is traced or counted, so that nothing is
+    /// left to do but the operation itself.
     #[inline(always)]
     pub(crate) fn near_untraced<'a, T: Element>(
         &'a self,

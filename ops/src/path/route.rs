@@ -9,30 +9,26 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result, settings::SpaceKind};
-use oxshmem_memory::Extent;
-use oxshmem_net::{Net, Spot};
-use oxshmem_spaces::{Element, SymView, device::DevicePlace};
+use oxshmem_memory::{Extent, op::Spot};
+use oxshmem_net::Net;
+use oxshmem_spaces::{
+    Element, SymView,
+    device::{DevicePlace, End},
+};
 
 use super::near::Near;
 use crate::context::{Context, Sharing};
 
 /// The way to an operand on a PE.
-pub(crate) enum Route<'a> {
-    /// Host memory of this host.
-    Near(Near<'a>),
-    /// Memory of another host.
-    Far(Far<'a>),
-    /// Device memory of this host.
-    Device(DevicePlace),
-}
-
-/// A place on another host, and the net that leads there.
-#[derive(Clone, Copy)]
-pub(crate) struct Far<'a> {
-    pub(crate) net: &'a Arc<dyn Net>,
+pub(crate) struct Route<'a, T> {
+    pub(crate) view: SymView<'a, T>,
     /// The PE's number in the context's team.
     pub(crate) pe: usize,
     pub(crate) spot: Spot,
+    /// Where it is, if it is host memory of this host.
+    pub(crate) near: Option<Near<'a>>,
+    /// What leads there, if it is on another host.
+    pub(crate) net: Option<&'a Arc<dyn Net>>,
 }
 
 /// Where a source or a sink of this PE is.
@@ -44,6 +40,16 @@ pub(crate) enum Here {
     Device(DevicePlace),
 }
 
+impl Here {
+    /// It, at `address` if it is in host memory.
+    pub(crate) fn end<T>(self, address: *mut T) -> End {
+        match self {
+            Self::Host => address.cast::<u8>().into(),
+            Self::Device(place) => place.into(),
+        }
+    }
+}
+
 impl<M: Sharing> Context<M> {
     /// The way to `view` on `pe`.
     pub(crate) fn route<'a, T: Element>(
@@ -51,31 +57,23 @@ impl<M: Sharing> Context<M> {
         call: &'static str,
         view: SymView<'a, T>,
         pe: usize,
-    ) -> Result<Route<'a>> {
-        if let Some(near) = self.near(view, pe) {
-            return Ok(Route::Near(near));
-        }
+    ) -> Result<Route<'a, T>> {
         if pe >= self.n_pes() || !view.allocation().is_of(self.pe()) {
             return Err(self.misdirected(call, pe));
         }
-        let world_pe = self.world_pe(pe);
-        let hosts = &self.pe().placement().hosts;
-        if view.domain().is_device() && !self.pe().has_device(world_pe) {
+        let (world_pe, is_device) = (self.world_pe(pe), view.domain().is_device());
+        if is_device && !self.pe().has_device(world_pe) {
             return Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe: world_pe });
         }
-        if !self.is_beyond(pe) && hosts.host_of(world_pe) == hosts.host_of(self.pe().me()) {
-            let local_pe = hosts.local_pe_of(world_pe);
-            if !view.domain().is_device() {
-                return Ok(Route::Near(Near::new(self.pe().shm(), view, local_pe)));
-            }
-            let place = view.device_place(self.pe(), local_pe);
-            return place.map(Route::Device).ok_or_else(|| self.misdirected(call, pe));
-        }
         let Extent { segment, offset, .. } = view.extent();
-        match self.pe().net() {
-            Some(net) => Ok(Route::Far(Far { net, pe, spot: Spot { pe: world_pe, segment, offset } })),
-            None => Err(self.misdirected(call, pe)),
-        }
+        let spot = Spot { pe: world_pe, segment, offset };
+        let local_pe = if self.is_beyond(pe) { None } else { self.pe().local_pe_of(world_pe) };
+        let near = local_pe.filter(|_| !is_device).map(|local_pe| Near::new(self.pe().shm(), view, local_pe));
+        let net = match local_pe {
+            Some(_) => None,
+            None => Some(self.pe().net().ok_or_else(|| self.misdirected(call, pe))?),
+        };
+        Ok(Route { view, pe, spot, near, net })
     }
 
     /// Where a source or a sink of this PE is, which may be symmetric memory.
@@ -105,7 +103,7 @@ impl<M: Sharing> Context<M> {
         (len, symmetric): (usize, Option<SymView<'_, T>>),
         pe: usize,
         is_put: bool,
-    ) -> Result<(Route<'a>, Here)> {
+    ) -> Result<(Route<'a, T>, Here)> {
         if view.len() != len {
             return Err(length_mismatch(call, view.len(), len, is_put));
         }

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result};
-use oxshmem_memory::word::{Atomic, Signal};
-use oxshmem_progress::completion::Completion;
+use oxshmem_memory::{op::Op, word::Signal};
 use oxshmem_spaces::{
     Element, SymRef, SymView, Symmetric,
-    device::stream::{EventRef, no_streams},
+    device::{
+        DeviceOp,
+        stream::{EventRef, no_streams},
+    },
 };
 
 use super::StreamOp;
 use crate::{
-    blocks::Blocks,
     context::{Context, Sharing},
-    operation::{Op, begin},
+    operation::{Initiated, begin},
     path::{
-        device::{Following, Side, There, copy_blocks},
-        far::signal_operation,
-        route::{Here, Route},
+        route::Here,
+        start::{follow, on_device, start},
     },
     trace::trace_operation,
 };
@@ -46,8 +46,8 @@ impl<M: Sharing> After<'_, M> {
     /// Copies `source`, this PE's, to `dest` on `pe`, when the event is over.
     ///
     /// # Errors
-    /// Those of [`Context::put`], what the driver says, and [`Error::Unsupported`] where there is
-    /// no CUDA.
+    /// What [`Context::put`] returns, what the driver reports, and [`Error::Unsupported`] where
+    /// there is no CUDA.
     pub fn put<'v, D>(&self, dest: D, source: SymView<'v, D::Element>, pe: usize) -> StreamOp
     where
         D: Symmetric<'v>,
@@ -58,7 +58,7 @@ impl<M: Sharing> After<'_, M> {
     /// Copies `source` on `pe` to `dest`, this PE's, when the event is over.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put).
+    /// What [`put`](Self::put) returns.
     pub fn get<'v, D>(&self, dest: SymView<'v, D::Element>, source: D, pe: usize) -> StreamOp
     where
         D: Symmetric<'v>,
@@ -70,7 +70,7 @@ impl<M: Sharing> After<'_, M> {
     /// there.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put).
+    /// What [`put`](Self::put) returns.
     pub fn put_signal<'v, D>(
         &self,
         dest: D,
@@ -82,7 +82,7 @@ impl<M: Sharing> After<'_, M> {
     where
         D: Symmetric<'v>,
     {
-        let following = Some((signal.as_view(), signal_operation(update)));
+        let following = Some((signal.as_view(), update));
         self.transfer("put_signal_after", (dest.view(), source), following, pe, true)
     }
 
@@ -90,7 +90,7 @@ impl<M: Sharing> After<'_, M> {
         &self,
         call: &'static str,
         (view, local): (SymView<'_, T>, SymView<'_, T>),
-        following: Option<(SymView<'_, u64>, Atomic<u64>)>,
+        following: Option<(SymView<'_, u64>, Signal)>,
         pe: usize,
         is_put: bool,
     ) -> StreamOp {
@@ -99,7 +99,7 @@ impl<M: Sharing> After<'_, M> {
         self.ctx.count(call, bytes, pe);
         match self.start(call, (view, local), following, pe, is_put) {
             Ok(started) => started,
-            Err(error) => StreamOp(Op::failed(error, ctx.ops())),
+            Err(error) => StreamOp(Initiated::failed(error, ctx.ops())),
         }
     }
 
@@ -107,7 +107,7 @@ impl<M: Sharing> After<'_, M> {
         &self,
         call: &'static str,
         (view, local): (SymView<'_, T>, SymView<'_, T>),
-        following: Option<(SymView<'_, u64>, Atomic<u64>)>,
+        following: Option<(SymView<'_, u64>, Signal)>,
         pe: usize,
         is_put: bool,
     ) -> Result<StreamOp> {
@@ -117,42 +117,38 @@ impl<M: Sharing> After<'_, M> {
             what: format!("{call} needs a device; set SHMEM_ENABLE_GPU_SPACE=1 where there is one"),
         })?;
         let streams = device.program_streams().ok_or_else(|| no_streams(device.name()))?;
-        let (route, here) = ctx.routes(call, view, (local.len(), Some(local)), pe, is_put)?;
-        let kept = (view.to_owned(), local.to_owned());
-        let following = match following {
-            Some((signal, update)) => Some(Following { to: ctx.route(call, signal, pe)?, signal, update }),
-            None => None,
+        let (there, here) = ctx.routes(call, view, (local.len(), Some(local)), pe, is_put)?;
+        let (kept, end) = ((view.to_owned(), local.to_owned()), here.end(local.own()));
+        let op = if is_put { Op::put(there.spot, end, bytes) } else { Op::get(there.spot, end, bytes) };
+        let op = match following {
+            Some((signal, update)) => op.then(ctx.route(call, signal, pe)?.spot, update),
+            None => op,
         };
-        let (flight, completion) = begin(ctx.ops(), pe, move |over: Result<()>| {
+        let (flight, completion) = begin(ctx.ops(), pe, move |over: Result<u64>| {
             drop(kept);
-            over
+            over.map(drop)
         });
-        let copied: Completion = match is_put {
-            true => {
-                let last = ctx.after_put(There::new(ctx.pe(), &route, view), following);
-                Box::new(move |put| last(put, completion))
-            }
-            false => completion,
-        };
-        let by = ctx.pe().local_pe();
-        match (&route, here) {
-            (Route::Device(there), Here::Device(here)) if device.address(by, *there).is_some() => {
-                let (from, to) = if is_put { (here, *there) } else { (*there, here) };
+        let (by, home) = (ctx.pe().local_pe(), Arc::clone(ctx.pe()));
+        let reached = |op: &DeviceOp| device.address(by, op.there).is_some();
+        match on_device(&home, Op { then: None, ..op }).filter(reached) {
+            Some(direct) if matches!(here, Here::Device(_)) => {
+                let then = move |copied: Result<()>| match copied {
+                    // SAFETY: the completion keeps the memory; nothing is left but what follows.
+                    Ok(()) => unsafe { follow(&home, op, 0, completion) },
+                    Err(error) => completion(Err(error)),
+                };
                 // SAFETY: both are in bounds; the completion keeps their memory.
-                unsafe { streams.copy_after(self.event, from, to, bytes, copied) };
+                unsafe { streams.copy_after(self.event, direct, Box::new(then)) };
             }
             _ => {
-                let (there, mine) = (Side::of(&route), Side::here(here, local.own()));
-                let (from, to) = if is_put { (mine, there) } else { (there, mine) };
-                let home = Arc::clone(ctx.pe());
                 let begin = move |over: Result<()>| match over {
                     // SAFETY: as above.
-                    Ok(()) => unsafe { copy_blocks(&home, from, to, Blocks::whole(bytes), copied) },
-                    Err(error) => copied(Err(error)),
+                    Ok(()) => unsafe { start(&home, op, completion) },
+                    Err(error) => completion(Err(error)),
                 };
                 streams.event(by, self.event, Box::new(begin));
             }
         }
-        Ok(StreamOp(Op::under_way(flight, ctx.pe().engine().at_first_poll())))
+        Ok(StreamOp(Initiated::under_way(flight, ctx.pe().engine().at_first_poll())))
     }
 }

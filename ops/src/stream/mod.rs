@@ -24,12 +24,15 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_memory::word::{Atomic, Signal};
-use oxshmem_progress::completion::Completion;
+use oxshmem_memory::{
+    op::{Op, Spot, Verb},
+    word::{Signal, Width},
+};
+use oxshmem_progress::completion::{Completion, any_value};
 use oxshmem_spaces::{
     Element, SymRef, SymView, Symmetric,
     device::{
-        DevicePlace,
+        End,
         stream::{InStream, ProgramStreams, StreamRef, no_streams},
     },
 };
@@ -40,13 +43,11 @@ pub use self::{
     gpu::{Gpu, Reached},
 };
 use crate::{
-    blocks::Blocks,
     context::{Context, Sharing},
-    operation::{Immediate, Op, begin},
+    operation::{Immediate, Initiated, begin},
     path::{
-        device::{Following, Side, There, copy_blocks, update},
-        far::signal_operation,
-        route::{Here, Route},
+        route::Here,
+        start::{on_device, ring, start},
     },
     sealed::Sealed,
     trace::trace_operation,
@@ -71,7 +72,7 @@ pub struct OnStream<'a, M: Sharing> {
 }
 
 /// An operation in a stream. Ready when it is over.
-pub struct StreamOp(pub(crate) Op<(), Error>);
+pub struct StreamOp(pub(crate) Initiated<(), Error>);
 
 impl Future for StreamOp {
     type Output = Result<()>;
@@ -106,11 +107,6 @@ impl<M: Sharing> Context<M> {
     pub fn on_stream<'a>(&'a self, stream: impl Into<StreamRef<'a>>) -> OnStream<'a, M> {
         OnStream { ctx: self, stream: stream.into() }
     }
-
-    /// The address by which this PE's device reaches a place of this host, if it does.
-    fn shown(&self, place: DevicePlace) -> Option<u64> {
-        self.pe().device()?.address(self.pe().local_pe(), place)
-    }
 }
 
 /// A source or a destination on this PE.
@@ -144,21 +140,11 @@ impl<'a, T: Element> Local<'a, T> {
     }
 }
 
-/// A transfer's ends, checked.
-struct Transfer<'a, T: Element> {
-    /// On the other PE.
-    there: (Route<'a>, SymView<'a, T>),
-    /// On this PE.
-    here: Here,
-    local: Local<'a, T>,
-    following: Option<(Route<'a>, SymView<'a, u64>, Atomic<u64>)>,
-}
-
 impl<'a, M: Sharing> OnStream<'a, M> {
     /// Copies `source`, this PE's, to `dest` on `pe`, in the order of the stream.
     ///
     /// # Errors
-    /// Those of [`Context::put`], and [`Error::Unsupported`] for a stream that is not of the
+    /// What [`Context::put`] returns, and [`Error::Unsupported`] for a stream that is not of the
     /// primary context of the PE's device, where there is no CUDA, and in a capture if the host
     /// takes part.
     pub fn put<'v, D>(&self, dest: D, source: SymView<'v, D::Element>, pe: usize) -> StreamOp
@@ -171,7 +157,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     /// Copies `source` on `pe` to `dest`, this PE's, in the order of the stream.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put).
+    /// What [`put`](Self::put) returns.
     pub fn get<'v, D>(&self, dest: SymView<'v, D::Element>, source: D, pe: usize) -> StreamOp
     where
         D: Symmetric<'v>,
@@ -183,7 +169,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     /// the stream.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put).
+    /// What [`put`](Self::put) returns.
     pub fn put_signal<'v, D>(
         &self,
         dest: D,
@@ -195,7 +181,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     where
         D: Symmetric<'v>,
     {
-        let following = Some((signal.as_view(), signal_operation(update)));
+        let following = Some((signal.as_view(), update));
         let ends = (dest.view(), Local::Symmetric(source));
         self.transfer("put_signal_on_stream", ends, following, pe, true)
     }
@@ -214,7 +200,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
         signal: Option<(SymRef<'_, u64>, Signal)>,
         pe: usize,
     ) -> StreamOp {
-        let following = signal.map(|(signal, update)| (signal.as_view(), signal_operation(update)));
+        let following = signal.map(|(signal, update)| (signal.as_view(), update));
         let source = Local::Any(source.cast_mut(), dest.len());
         self.transfer("put_on_stream", (dest, source), following, pe, true)
     }
@@ -233,39 +219,25 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     /// Updates `signal` on `pe` in the order of the stream.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put).
+    /// What [`put`](Self::put) returns.
     pub fn signal(&self, signal: SymRef<'_, u64>, operation: Signal, pe: usize) -> StreamOp {
         let call = "signal_op_on_stream";
         trace_operation(call, size_of::<u64>(), pe);
         self.ctx.count(call, size_of::<u64>(), pe);
-        let (ctx, view, operation) = (self.ctx, signal.as_view(), signal_operation(operation));
+        let (ctx, view) = (self.ctx, signal.as_view());
         let checked = self.streams(call).and_then(|streams| Ok((streams, ctx.route(call, view, pe)?)));
         let (streams, to) = match checked {
             Ok(checked) => checked,
             Err(error) => return self.failed(error),
         };
-        let there = There::new(ctx.pe(), &to, view);
-        let kept = view.to_owned();
-        let side = Side::of(&to);
-        let direct = match to {
-            Route::Device(place) => ctx.shown(place).map(|at| vec![InStream::Update { at, operation }]),
-            _ => None,
-        };
-        let step = move |completion: Completion| {
-            // SAFETY: a signal is one aligned element in bounds, on every PE.
-            unsafe { update(there, side, operation, completion) };
-        };
-        let ring = There::new(ctx.pe(), &to, view);
-        self.give(call, streams, pe, direct, step, move || {
-            ring.ring();
-            drop(kept);
-        })
+        let op = Op::atomic(to.spot, operation.into(), Width::Eight);
+        self.give_op(call, streams, (op, pe, true), view.to_owned())
     }
 
     /// Has the stream wait until `word` of this PE compares to `value` as `cmp` says.
     ///
     /// # Errors
-    /// Those of [`put`](Self::put).
+    /// What [`put`](Self::put) returns.
     pub fn wait_until(&self, word: SymRef<'_, u64>, cmp: Cmp, value: u64) -> StreamOp {
         let call = "signal_wait_until_on_stream";
         let view = word.as_view();
@@ -283,10 +255,10 @@ impl<'a, M: Sharing> OnStream<'a, M> {
             _ => None,
         };
         let direct = match here {
-            Here::Device(place) => wait.zip(self.ctx.shown(place)),
+            Here::Device(at) => wait.map(|(equal, value)| InStream::Wait { at, equal, value }),
             Here::Host => None,
         };
-        let direct = direct.map(|((equal, value), at)| vec![InStream::Wait { at, equal, value }]);
+        let direct = direct.filter(|wait| streams.takes(self.by(), wait)).map(|wait| vec![wait]);
         let kept = view.to_owned();
         let waits = view.to_owned();
         let step = move |completion: Completion| {
@@ -300,7 +272,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     /// stream: what the stream is given afterwards finds them done.
     ///
     /// # Errors
-    /// Those of [`Context::quiet`] and [`put`](Self::put).
+    /// What [`Context::quiet`] and [`put`](Self::put) return.
     pub fn quiet(&self) -> StreamOp {
         let call = "quiet_on_stream";
         let streams = match self.streams(call) {
@@ -336,7 +308,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     }
 
     fn failed(&self, error: Error) -> StreamOp {
-        StreamOp(Op::failed(error, self.ctx.ops()))
+        StreamOp(Initiated::failed(error, self.ctx.ops()))
     }
 
     fn streams(&self, call: &'static str) -> Result<&'a dyn ProgramStreams> {
@@ -352,7 +324,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
         &self,
         call: &'static str,
         (view, local): (SymView<'_, T>, Local<'_, T>),
-        following: Option<(SymView<'_, u64>, Atomic<u64>)>,
+        following: Option<(SymView<'_, u64>, Signal)>,
         pe: usize,
         is_put: bool,
     ) -> StreamOp {
@@ -362,75 +334,54 @@ impl<'a, M: Sharing> OnStream<'a, M> {
         let ctx = self.ctx;
         let checked = self.streams(call).and_then(|streams| {
             let (there, here) = ctx.routes(call, view, (local.len(), local.symmetric()), pe, is_put)?;
-            let following = match following {
-                Some((signal, update)) => Some((ctx.route(call, signal, pe)?, signal, update)),
-                None => None,
+            let end = here.end(local.address());
+            let op = if is_put { Op::put(there.spot, end, bytes) } else { Op::get(there.spot, end, bytes) };
+            let op = match following {
+                Some((signal, update)) => op.then(ctx.route(call, signal, pe)?.spot, update),
+                None => op,
             };
-            Ok((streams, Transfer { there: (there, view), here, local, following }))
+            Ok((streams, op, here))
         });
-        let (streams, transfer) = match checked {
+        let (streams, op, here) = match checked {
             Ok(checked) => checked,
             Err(error) => return self.failed(error),
         };
-        let direct = self.direct(streams, &transfer, bytes, is_put);
-        let Transfer { there: (route, view), here, local, following } = transfer;
-        let (there, mine) = (Side::of(&route), Side::here(here, local.address()));
-        let (from, to) = if is_put { (mine, there) } else { (there, mine) };
         let kept = (
             view.to_owned(),
             local.symmetric().map(SymView::to_owned),
-            following.as_ref().map(|(_, view, _)| (*view).to_owned()),
+            following.map(|(signal, _)| signal.to_owned()),
         );
-        let rings: Vec<Box<dyn FnOnce() + Send>> = match (is_put, &following) {
-            (false, _) => Vec::new(),
-            (true, None) => vec![ringing(There::new(ctx.pe(), &route, view))],
-            (true, Some((signal_route, signal, _))) => vec![
-                ringing(There::new(ctx.pe(), &route, view)),
-                ringing(There::new(ctx.pe(), signal_route, *signal)),
-            ],
-        };
-        let following = following.map(|(to, signal, update)| Following { to, signal, update });
-        let last = is_put.then(|| ctx.after_put(There::new(ctx.pe(), &route, view), following));
-        let home = Arc::clone(ctx.pe());
-        let step = move |completion: Completion| {
-            let copied: Completion = match last {
-                Some(last) => Box::new(move |put| last(put, completion)),
-                None => completion,
-            };
-            // SAFETY: both sides are in bounds, and `kept` keeps their memory.
-            unsafe { copy_blocks(&home, from, to, Blocks::whole(bytes), copied) };
-        };
-        self.give(call, streams, pe, direct, step, move || {
-            rings.into_iter().for_each(|ring| ring());
-            drop(kept);
-        })
+        // The device may not know the host's symmetric memory yet.
+        let knows = matches!((here, local), (Here::Device(_), _) | (_, Local::Any(..)));
+        self.give_op(call, streams, (op, pe, knows), kept)
     }
 
-    /// What the stream does for a transfer without the host, if it can.
-    fn direct<T: Element>(
+    /// Gives the stream an operation on `pe`, which it may do by itself where the device knows the
+    /// memory here, and keeps what it needs until it is over.
+    fn give_op(
         &self,
+        call: &'static str,
         streams: &dyn ProgramStreams,
-        transfer: &Transfer<'_, T>,
-        len: usize,
-        is_put: bool,
-    ) -> Option<Vec<InStream>> {
-        let Route::Device(there) = &transfer.there.0 else { return None };
-        let there = self.ctx.shown(*there)?;
-        let here = match (transfer.here, transfer.local) {
-            (Here::Device(here), _) => self.ctx.shown(here)?,
-            // Memory that the driver does not know it would copy before the stream has come so far.
-            (Here::Host, Local::Any(address, _)) if streams.knows(self.by(), address.cast()) => {
-                address.expose_provenance() as u64
-            }
-            (Here::Host, _) => return None,
+        (op, pe, knows): (Op<Spot, End>, usize, bool),
+        kept: impl Send + 'static,
+    ) -> StreamOp {
+        let home = Arc::clone(self.ctx.pe());
+        let direct = on_device(&home, op).filter(|_| knows).map(InStream::Op);
+        let direct = direct.filter(|op| streams.takes(self.by(), op)).map(|op| vec![op]);
+        let is_direct = direct.is_some();
+        let device = Arc::clone(&home);
+        // SAFETY: both sides are in bounds, and `kept` keeps their memory.
+        let step = move |completion: Completion| unsafe {
+            start(&home, op, any_value(completion));
         };
-        let (from, to) = if is_put { (here, there) } else { (there, here) };
-        let mut steps = vec![InStream::Copy { from, to, len }];
-        if let Some((signal, _, operation)) = &transfer.following {
-            let Route::Device(signal) = signal else { return None };
-            steps.push(InStream::Update { at: self.ctx.shown(*signal)?, operation: *operation });
-        }
-        Some(steps)
+        self.give(call, streams, pe, direct, step, move || {
+            if is_direct && !matches!(op.verb, Verb::Get(_)) {
+                let signal = op.then.map(|(at, _)| (at, size_of::<u64>()));
+                let written = [Some((op.there, op.blocks.len)), signal];
+                written.into_iter().flatten().for_each(|(at, len)| ring(&device, at, len));
+            }
+            drop(kept);
+        })
     }
 
     /// Gives the stream what it does by itself, or else a step of the host. `end` runs when that is
@@ -454,7 +405,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
             // SAFETY: the places are in bounds; that their memory stays is the program's promise,
             // and no reference is ever made to device memory.
             return match unsafe { streams.append_captured(by, self.stream, &direct) } {
-                Ok(()) => StreamOp(Op::Complete(())),
+                Ok(()) => StreamOp(Initiated::Complete(())),
                 Err(error) => self.failed(error),
             };
         }
@@ -467,11 +418,6 @@ impl<'a, M: Sharing> OnStream<'a, M> {
             Some(direct) => unsafe { streams.append(by, self.stream, &direct, completion) },
             None => step(ctx.pe(), streams, self.stream, host, completion),
         }
-        StreamOp(Op::under_way(flight, ctx.pe().engine().at_first_poll()))
+        StreamOp(Initiated::under_way(flight, ctx.pe().engine().at_first_poll()))
     }
-}
-
-/// What wakes the waiters of what was written.
-fn ringing<T: Element>(there: There<T>) -> Box<dyn FnOnce() + Send> {
-    Box::new(move || there.ring())
 }

@@ -16,19 +16,19 @@ type Work = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 /// A future on its way, and what completes with its outcome.
 struct Task {
     rest: Mutex<Option<(Work, Completion)>>,
-    pokes: RunFlag,
+    polls: RunFlag,
 }
 
 /// Polls a future, now and whenever it is woken, on whichever thread wakes it. `done` completes
 /// with its outcome.
 pub(super) fn run(work: Work, done: Completion) {
-    Arc::new(Task { rest: Mutex::new(Some((work, done))), pokes: RunFlag::default() }).poll();
+    Arc::new(Task { rest: Mutex::new(Some((work, done))), polls: RunFlag::default() }).poll();
 }
 
 impl Task {
     fn poll(self: &Arc<Self>) {
         let mut over = None;
-        self.pokes.request(
+        self.polls.request(
             || self.rest.try_lock(),
             |mut rest| {
                 if let Some((work, _)) = &mut *rest {
@@ -45,7 +45,7 @@ impl Task {
         if let Some((work, done, outcome)) = over {
             drop(work);
             done(outcome);
-        } else if self.pokes.is_left() {
+        } else if self.polls.is_left() {
             self.poll();
         }
     }

@@ -1,34 +1,106 @@
-//! A batch: several small operations on the memory of one PE, in one message that the PE itself
-//! applies.
+//! How operations travel: the head of one, and batches of several.
 //!
-//! It is what a put with its signal travels in, and what a session gathers. An entry is a head of
-//! two words and, for a put, its bytes, padded to words. Both sides are processes of one program on
-//! machines of one kind, so that words are in the machine's own order.
+//! A [`Head`] is four words that say what is to be done where. It travels by itself where an
+//! answer is awaited, of an atomic operation that fetches or of a get. A [`Batch`] is several small
+//! operations on the memory of one PE in one message, which the PE itself applies: an entry is the
+//! first two words of a head and, for a put, its bytes, padded to words. Both sides are processes
+//! of one program on machines of one kind, so that words are in the machine's own order.
 
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::{
     Segment, SegmentId, copy,
-    word::{Atomic, Signal, Width},
+    op::{Address, Blocks, Op, Spot, Verb},
+    word::{Atomic, Width},
 };
 
-use super::Spot;
-
-// What the first byte of an entry's head says. It is followed by a byte for the segment and six for
-// the offset; the second word is the operand, or the length of a put.
+// The first byte of a head says what is done: an atomic operation's number and `ATOMIC`, or one of
+// these. It is followed by a byte for the segment and six for the offset.
 const PUT: u64 = 1;
-const SET: u64 = 2;
-const ADD: u64 = 3;
-const AND: u64 = 4;
-const OR: u64 = 5;
-const XOR: u64 = 6;
-// Those that fetch, which are never in a batch.
-const FETCH: u64 = 7;
-const SWAP: u64 = 8;
-const COMPARE_SWAP: u64 = 9;
+const GET: u64 = 2;
+const ATOMIC: u64 = 8;
 /// Added where the word has 4 bytes.
 const FOUR: u64 = 0x80;
 /// Bits of an offset.
 const OFFSET: u32 = 48;
+
+/// What an operation is, as it travels: what and where, then the operand and the condition of an
+/// atomic operation, or bytes of a block, distance of blocks and their number.
+pub type Head = [u64; 4];
+
+/// The head of an operation. What follows a put is not in it.
+#[inline]
+pub fn encode<H>(op: &Op<Spot, H>) -> Head {
+    let Spot { segment, offset, .. } = op.there;
+    debug_assert!(offset >> OFFSET == 0, "no memory is that large");
+    let Blocks { len, count, there, .. } = op.blocks;
+    let shape = [len as u64, there as u64, count as u64];
+    let (what, [a, b, c]) = match op.verb {
+        Verb::Put(_) => (PUT, shape),
+        Verb::Get(_) => (GET, shape),
+        Verb::Atomic(operation, width) => {
+            let [number, value, cond] = operation.encode();
+            let four = if width == Width::Four { FOUR } else { 0 };
+            ((ATOMIC + number) | four, [value, cond, 0])
+        }
+    };
+    [what | u64::from(segment.bit()) << 8 | (offset as u64) << (u64::BITS - OFFSET), a, b, c]
+}
+
+/// The operation of a head, on whichever PE. Its blocks lie one behind the other on this side.
+///
+/// # Errors
+/// If there is no such operation or no such memory.
+pub fn decode([first, a, b, c]: Head) -> Result<Op<Location, ()>> {
+    let bit = (first >> 8 & 0xff) as u32;
+    let known = [SegmentId::Scratch, SegmentId::Heap, SegmentId::Gpu];
+    let segment = known.into_iter().find(|segment| segment.bit() == bit).ok_or_else(malformed)?;
+    let at = Location { segment, offset: (first >> (u64::BITS - OFFSET)) as usize };
+    let [len, there, count] = [a, b, c].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+    let blocks = Blocks { len, count, there, here: len };
+    Ok(match first & 0xff {
+        PUT => Op::put(at, (), 0).of_blocks(blocks),
+        GET => Op::get(at, (), 0).of_blocks(blocks),
+        what => {
+            let width = if what & FOUR != 0 { Width::Four } else { Width::Eight };
+            let number = (what & !FOUR).wrapping_sub(ATOMIC);
+            Op::atomic(at, Atomic::decode([number, a, b]).ok_or_else(malformed)?, width)
+        }
+    })
+}
+
+/// A place in symmetric memory, on whichever PE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The symmetric memory.
+    pub segment: SegmentId,
+    /// Bytes from the start of that memory.
+    pub offset: usize,
+}
+
+impl Location {
+    /// Whether it is device memory.
+    pub fn on_device(self) -> bool {
+        self.segment == SegmentId::Gpu
+    }
+
+    /// The place on this PE.
+    pub fn on(self, pe: usize) -> Spot {
+        Spot { pe, segment: self.segment, offset: self.offset }
+    }
+
+    /// The address of `len` bytes there on the PE in `block`, aligned to `align`.
+    pub(crate) fn address(
+        self,
+        block: usize,
+        segments: &[&Segment],
+        len: usize,
+        align: usize,
+    ) -> Result<*mut u8> {
+        let segment = segments.iter().find(|segment| segment.id() == self.segment);
+        let at = segment.and_then(|segment| segment.address(block, self.offset, len));
+        at.filter(|at| at.addr().is_multiple_of(align)).ok_or_else(malformed)
+    }
+}
 
 /// Operations on one PE, to be applied there in their order.
 ///
@@ -36,15 +108,15 @@ const OFFSET: u32 = 48;
 /// use std::sync::Arc;
 /// use oxshmem_memory::{
 ///     HostMap, Segment, SegmentId, copy,
-///     word::{Atomic, Signal, Width},
+///     op::Spot,
+///     word::{Atomic, Width},
 /// };
-/// use oxshmem_net::{Batch, Spot, apply};
+/// use oxshmem_net::{Batch, apply};
 ///
 /// let spot = |offset| Spot { pe: 1, segment: SegmentId::Heap, offset };
 /// let mut batch = Batch::default();
 /// batch.put(spot(0), &[1, 2, 3]);
-/// batch.update(spot(8), Width::Eight, Atomic::Add(40));
-/// batch.signal(spot(8), Signal::Add(2));
+/// batch.update(spot(8), Atomic::Add(42), Width::Eight);
 ///
 /// // What the target does with it:
 /// let map = Arc::new(HostMap::new(2, 1 << 16)?);
@@ -65,54 +137,79 @@ pub struct Batch {
     operations: usize,
 }
 
+/// Bytes of an entry besides its data, and to round that up.
+pub(crate) const HEAD: usize = 24;
+
 impl Batch {
     /// An empty one with room for `bytes` in all, heads included.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { words: Vec::with_capacity(bytes / size_of::<u64>()), operations: 0 }
     }
 
+    /// Adds an operation: an atomic one, whose value before is not fetched, or a put, whose bytes
+    /// are copied now, with its signal.
+    ///
+    /// # Panics
+    /// If it is a get.
+    ///
+    /// # Safety
+    /// A put's source must be readable; others may write there meanwhile.
+    pub unsafe fn add(&mut self, op: &Op) {
+        for one in op.each() {
+            let [first, operand, ..] = encode(&one);
+            self.words.extend_from_slice(&[first, operand]);
+            self.operations += 1;
+            match one.verb {
+                // SAFETY: passed on to the caller.
+                Verb::Put(from) => unsafe { self.extend(from.get(), one.blocks.len) },
+                Verb::Atomic(..) => {}
+                Verb::Get(_) => panic!("a get cannot be in a batch"),
+            }
+        }
+        if let Some((at, update)) = op.then {
+            self.update(at, update.into(), Width::Eight);
+        }
+    }
+
     /// Adds a copy of `bytes` to `to`.
     pub fn put(&mut self, to: Spot, bytes: &[u8]) {
         // SAFETY: a slice is readable.
-        unsafe { self.put_from(to, bytes.as_ptr(), bytes.len()) }
+        unsafe { self.add(&Op::put(to, bytes.as_ptr(), bytes.len())) }
     }
 
-    /// Adds a copy of `len` bytes at `from` to `to`.
+    /// Adds an atomic operation, whose value before is not fetched.
+    #[inline]
+    pub fn update(&mut self, at: Spot, operation: Atomic<u64>, width: Width) {
+        let [first, operand, ..] = encode(&Op::<Spot, Address>::atomic(at, operation, width));
+        self.words.extend_from_slice(&[first, operand]);
+        self.operations += 1;
+    }
+
+    /// Appends the bytes at `from`, and zeros up to the end of a word.
     ///
     /// # Safety
     /// `from` must be readable for `len` bytes; others may write there meanwhile.
-    pub unsafe fn put_from(&mut self, to: Spot, from: *const u8, len: usize) {
-        self.head(PUT, to, len as u64);
-        let start = self.words.len();
-        self.words.resize(start + len.div_ceil(size_of::<u64>()), 0);
-        // SAFETY: the words just added have room for `len` bytes.
-        unsafe { copy::copy(self.words[start..].as_mut_ptr().cast(), from, len) };
+    unsafe fn extend(&mut self, from: *const u8, len: usize) {
+        let (start, n) = (self.words.len(), len.div_ceil(size_of::<u64>()));
+        // Not zeroed memory, which takes an allocator longer.
+        self.words.reserve(n);
+        let Some(last) = n.checked_sub(1) else { return };
+        let room = self.words.spare_capacity_mut();
+        room[last].write(0);
+        // SAFETY: there is room for `len` bytes, and the caller's are readable. What is not written
+        // of the words is in the last one.
+        unsafe {
+            copy::copy(room.as_mut_ptr().cast(), from, len);
+            self.words.set_len(start + n);
+        }
     }
 
-    /// Adds an atomic operation that fetches nothing: set, add, and, or, exclusive or.
-    ///
-    /// # Panics
-    /// If the operation is another.
-    pub fn update(&mut self, at: Spot, width: Width, operation: Atomic<u64>) {
-        let (kind, operand) = match operation {
-            Atomic::Set(value) => (SET, value),
-            Atomic::Add(value) => (ADD, value),
-            Atomic::And(value) => (AND, value),
-            Atomic::Or(value) => (OR, value),
-            Atomic::Xor(value) => (XOR, value),
-            other => panic!("{other:?} fetches, and cannot be in a batch"),
-        };
-        let four = if width == Width::Four { FOUR } else { 0 };
-        self.head(kind | four, at, operand);
-    }
-
-    /// Adds the update of a signal word.
-    pub fn signal(&mut self, at: Spot, update: Signal) {
-        let operation = match update {
-            Signal::Set(value) => Atomic::Set(value),
-            Signal::Add(value) => Atomic::Add(value),
-        };
-        self.update(at, Width::Eight, operation);
+    /// The place and the length of a put, if that is all there is in it. Its bytes begin with the
+    /// third word.
+    pub(crate) fn lone_put(&self) -> Option<(Location, usize)> {
+        let (op, all) = first_entry(&self.words).ok()?;
+        let is_lone = all == self.words.len() && matches!(op.verb, Verb::Put(()));
+        is_lone.then_some((op.there, op.blocks.len))
     }
 
     /// How many operations are in it.
@@ -152,71 +249,22 @@ impl Batch {
         let words = std::mem::replace(&mut self.words, room);
         Self { words, operations: std::mem::take(&mut self.operations) }
     }
-
-    #[inline]
-    fn head(&mut self, kind: u64, spot: Spot, operand: u64) {
-        self.words.extend_from_slice(&[first(kind, spot), operand]);
-        self.operations += 1;
-    }
 }
 
-/// The first word of an entry.
-#[inline]
-fn first(kind: u64, spot: Spot) -> u64 {
-    debug_assert!(spot.offset >> OFFSET == 0, "no memory is that large");
-    kind | u64::from(spot.segment.bit()) << 8 | (spot.offset as u64) << (u64::BITS - OFFSET)
-}
-
-/// An atomic operation that fetches, as it travels.
-pub type Question = [u64; 3];
-
-/// An atomic operation as it is to travel.
-pub fn question(at: Spot, width: Width, operation: Atomic<u64>) -> Question {
-    let (kind, operand, cond) = match operation {
-        Atomic::Fetch => (FETCH, 0, 0),
-        Atomic::Set(value) => (SET, value, 0),
-        Atomic::Swap(value) => (SWAP, value, 0),
-        Atomic::CompareSwap { cond, value } => (COMPARE_SWAP, value, cond),
-        Atomic::Add(value) => (ADD, value, 0),
-        Atomic::And(value) => (AND, value, 0),
-        Atomic::Or(value) => (OR, value, 0),
-        Atomic::Xor(value) => (XOR, value, 0),
-    };
-    let four = if width == Width::Four { FOUR } else { 0 };
-    [first(kind | four, at), operand, cond]
-}
-
-/// The width and the operation of a question.
+/// Performs an atomic operation on the PE in `block`, whose symmetric memory is in `segments`, and
+/// returns the value before.
 ///
 /// # Errors
-/// If there is no such operation.
-pub fn decode([first, operand, cond]: Question) -> Result<(Width, Atomic<u64>)> {
-    let operation = match first & 0xff & !FOUR {
-        FETCH => Atomic::Fetch,
-        SWAP => Atomic::Swap(operand),
-        COMPARE_SWAP => Atomic::CompareSwap { cond, value: operand },
-        kind => operation(kind, operand)?,
-    };
-    Ok((if first & FOUR != 0 { Width::Four } else { Width::Eight }, operation))
-}
-
-/// Performs a question on the PE in `block`, and returns the value before.
-pub(super) fn perform(question: Question, block: usize, segments: &[&Segment]) -> Result<u64> {
-    let (width, operation) = decode(question)?;
-    let len = width as usize;
-    let at = place(question[0], len, block, segments)?;
-    if !at.addr().is_multiple_of(len) {
-        return Err(malformed());
-    }
+/// If the word is not in that memory, or not aligned.
+pub(crate) fn perform(
+    (at, operation, width): (Location, Atomic<u64>, Width),
+    block: usize,
+    segments: &[&Segment],
+) -> Result<u64> {
+    let bytes = width as usize;
+    let at = at.address(block, segments, bytes, bytes)?;
     // SAFETY: in bounds and aligned, as just checked.
     Ok(unsafe { operation.apply(at, width) })
-}
-
-/// The address of `len` bytes that an entry is about.
-fn place(first: u64, len: usize, block: usize, segments: &[&Segment]) -> Result<*mut u8> {
-    let id = (first >> 8 & 0xff) as u32;
-    let segment = segments.iter().find(|segment| segment.id().bit() == id).ok_or_else(malformed)?;
-    segment.address(block, (first >> (u64::BITS - OFFSET)) as usize, len).ok_or_else(malformed)
 }
 
 /// Performs the operations of a batch on the PE in `block`, whose symmetric memory is in
@@ -230,99 +278,42 @@ fn place(first: u64, len: usize, block: usize, segments: &[&Segment]) -> Result<
 /// [`Error::Bootstrap`] if the words are no batch or go beyond the memory; what came before has
 /// been done.
 pub unsafe fn apply(mut words: &[u64], block: usize, segments: &[&Segment]) -> Result<()> {
-    while let &[first, operand, ref rest @ ..] = words {
-        let kind = first & 0xff;
-        let width = if kind & FOUR == 0 { Width::Eight } else { Width::Four };
-        let len = match kind {
-            PUT => usize::try_from(operand).map_err(|_| malformed())?,
-            _ => width as usize,
-        };
-        let to = place(first, len, block, segments)?;
-        words = rest;
-        if kind == PUT {
-            let (data, rest) = rest.split_at_checked(len.div_ceil(size_of::<u64>())).ok_or_else(malformed)?;
-            // SAFETY: `address` has checked the bounds of one side, `split_at_checked` those of the
-            // other.
-            unsafe { copy::copy(to, data.as_ptr().cast(), len) };
-            words = rest;
-            continue;
+    while !words.is_empty() {
+        let (Op { verb, there, blocks, .. }, all) = first_entry(words)?;
+        match verb {
+            Verb::Atomic(operation, width) => {
+                perform((there, operation, width), block, segments)?;
+            }
+            _ => {
+                let to = there.address(block, segments, blocks.len, 1)?;
+                // SAFETY: `address` has checked the bounds of one side, `first_entry` those of the
+                // other.
+                unsafe { copy::copy(to, words[2..].as_ptr().cast(), blocks.len) };
+            }
         }
-        if !to.addr().is_multiple_of(len) {
-            return Err(malformed());
-        }
-        // SAFETY: in bounds and aligned, as just checked.
-        unsafe { operation(kind & !FOUR, operand)?.apply(to, width) };
+        words = &words[all..];
     }
-    if words.is_empty() { Ok(()) } else { Err(malformed()) }
+    Ok(())
 }
 
-/// What an entry does, where it is not [applied](apply) at once.
-#[derive(Clone, Copy, Debug)]
-pub enum Entry {
-    /// Puts so many bytes, which begin with the entry's third word.
-    Put(usize),
-    /// Updates a word.
-    Update(Width, Atomic<u64>),
-}
-
-/// The first entry of a batch: where, what, and how many words it takes.
+/// The first operation of a batch, and how many words it takes: a put, whose bytes begin with the
+/// third word, or an atomic operation.
 ///
 /// # Errors
 /// If the words are no batch.
-pub fn first_entry(words: &[u64]) -> Result<(Location, Entry, usize)> {
+pub fn first_entry(words: &[u64]) -> Result<(Op<Location, ()>, usize)> {
     let &[first, operand, ref rest @ ..] = words else { return Err(malformed()) };
-    let (entry, data) = match first & 0xff {
-        PUT => {
-            let len = usize::try_from(operand).map_err(|_| malformed())?;
-            (Entry::Put(len), len.div_ceil(size_of::<u64>()))
-        }
-        _ => {
-            let (width, operation) = decode([first, operand, 0])?;
-            (Entry::Update(width, operation), 0)
-        }
+    let op = decode([first, operand, 0, 1])?;
+    let data = match op.verb {
+        Verb::Put(()) => op.blocks.len.div_ceil(size_of::<u64>()),
+        // A condition is not in a batch.
+        Verb::Atomic(Atomic::CompareSwap { .. }, _) | Verb::Get(()) => return Err(malformed()),
+        Verb::Atomic(..) => 0,
     };
     if data > rest.len() {
         return Err(malformed());
     }
-    Ok((Location::of(first)?, entry, 2 + data))
-}
-
-/// What an entry is about, on whichever PE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Location {
-    /// The symmetric memory.
-    pub segment: SegmentId,
-    /// Bytes from the start of that memory.
-    pub offset: usize,
-}
-
-impl Location {
-    /// Of an entry or a question that begins with this word.
-    ///
-    /// # Errors
-    /// If there is no such memory.
-    pub fn of(first: u64) -> Result<Self> {
-        let bit = (first >> 8 & 0xff) as u32;
-        let known = [SegmentId::Scratch, SegmentId::Heap, SegmentId::Gpu];
-        let segment = known.into_iter().find(|segment| segment.bit() == bit).ok_or_else(malformed)?;
-        Ok(Self { segment, offset: (first >> (u64::BITS - OFFSET)) as usize })
-    }
-
-    /// Whether it is device memory.
-    pub fn on_device(self) -> bool {
-        self.segment == SegmentId::Gpu
-    }
-}
-
-fn operation(kind: u64, operand: u64) -> Result<Atomic<u64>> {
-    Ok(match kind {
-        SET => Atomic::Set(operand),
-        ADD => Atomic::Add(operand),
-        AND => Atomic::And(operand),
-        OR => Atomic::Or(operand),
-        XOR => Atomic::Xor(operand),
-        _ => return Err(malformed()),
-    })
+    Ok((op, 2 + data))
 }
 
 /// The error about operations of another PE that make no sense.
@@ -339,7 +330,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use oxshmem_memory::{HostMap, SegmentId};
+    use oxshmem_memory::HostMap;
 
     fn heap() -> Segment {
         Segment::new(SegmentId::Heap, Arc::new(HostMap::new(2, 1 << 16).unwrap()), 0, 4096)
@@ -363,7 +354,7 @@ mod tests {
             assert!(apply_here(batch.words(), &[&heap]).is_err(), "{len} bytes at {offset}");
         }
         let mut batch = Batch::default();
-        batch.update(spot(4), Width::Eight, Atomic::Add(1));
+        batch.update(spot(4), Atomic::Add(1), Width::Eight);
         assert!(apply_here(batch.words(), &[&heap]).is_err(), "misaligned");
         let mut batch = Batch::default();
         batch.put(spot(0), &[1; 9]);
@@ -374,9 +365,14 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_answered_with_what_was_there() {
+    fn an_atomic_operation_that_travels_returns_what_was_there() {
         let heap = heap();
-        let ask = |offset, width, operation| perform(question(spot(offset), width, operation), 0, &[&heap]);
+        let ask = |offset, width, operation| {
+            let head = encode(&Op::<Spot, Address>::atomic(spot(offset), operation, width));
+            let op = decode(head).unwrap();
+            let Verb::Atomic(operation, width) = op.verb else { panic!("{op:?}") };
+            perform((op.there, operation, width), 0, &[&heap])
+        };
         for (operation, before) in [
             (Atomic::Add(u64::MAX), 0),
             (Atomic::Swap(12), u64::MAX),
@@ -400,13 +396,24 @@ mod tests {
     }
 
     #[test]
+    fn a_head_says_what_the_operation_is() {
+        let blocks = Blocks { len: 8, count: 100, there: 24, here: 8 };
+        let get: Op = Op::get(spot(64), std::ptr::null_mut(), 0).of_blocks(blocks);
+        let got = decode(encode(&get)).unwrap();
+        assert_eq!((got.verb, got.there.on(0), got.blocks), (Verb::Get(()), spot(64), blocks));
+        assert!(decode([0; 4]).is_err() && decode([(ATOMIC + 8) | (2 << 8), 0, 0, 0]).is_err());
+        assert!(decode([GET, 8, 8, 1]).is_err(), "no such memory");
+        assert!(first_entry(&encode(&get)).is_err(), "a get is in no batch");
+    }
+
+    #[test]
     fn operations_are_applied_in_their_order() {
         let heap = heap();
         let mut batch = Batch::default();
         for value in 1..=100u64 {
             batch.put(spot(0), &value.to_ne_bytes());
-            batch.update(spot(8), Width::Eight, Atomic::Xor(value));
-            batch.update(spot(20), Width::Four, Atomic::Add(u64::from(u32::MAX)));
+            batch.update(spot(8), Atomic::Xor(value), Width::Eight);
+            batch.update(spot(20), Atomic::Add(u64::from(u32::MAX)), Width::Four);
         }
         assert_eq!(batch.len(), 300);
         let sent = batch.take();

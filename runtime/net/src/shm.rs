@@ -58,8 +58,8 @@ impl Shm {
         self.ring_stored(at, len);
     }
 
-    /// The same after [`after_store`](Self::after_store), which is called once for stores to
-    /// several PEs.
+    /// Does what [`ring`](Self::ring) does after [`after_store`](Self::after_store), which is
+    /// called once for stores to several PEs.
     #[inline(always)]
     pub fn ring_stored(&self, at: Place<'_>, len: usize) {
         let sleeping = &self.control.page(at.local_pe).sleep.0.sleeping;

@@ -25,15 +25,16 @@ use oxshmem_base::{
 };
 use oxshmem_memory::{
     HostMap, Segment, SegmentId, copy,
-    word::{Atomic, Width},
+    op::{Address, Op, Verb},
 };
+use oxshmem_net::Way;
 use oxshmem_progress::{
     completion::Completion,
     helper_waker::HelperWaker,
     source::{Armed, Source},
 };
 
-use super::{Blocks, Combine, Device, DevicePlace, End, numbers, ready::Ready};
+use super::{Combine, Device, DeviceOp, DevicePlace, End, numbers, ready::Ready};
 
 /// The emulated device of the PEs of one process.
 pub struct Emulated {
@@ -60,7 +61,7 @@ struct Queue {
     /// Whether the helper thread sleeps on `ready`.
     armed: AtomicBool,
     ready: Ready,
-    nudge: Arc<HelperWaker>,
+    helper_waker: Arc<HelperWaker>,
 }
 
 #[derive(Default)]
@@ -74,27 +75,15 @@ struct State {
 type Job = Box<dyn FnOnce() -> Over + Send>;
 type Over = Box<dyn FnOnce() + Send>;
 
-/// An end of a copy, as an address.
-struct Address(*mut u8);
-
-// SAFETY: the caller that started the operation vouches for what is there, on whichever thread.
-unsafe impl Send for Address {}
-
-impl Address {
-    fn get(&self) -> *mut u8 {
-        self.0
-    }
-}
-
 impl Emulated {
-    /// With `len` bytes of `map` behind `at` in each block, which nothing else may touch. `nudge`
-    /// wakes the helper that is to poll it.
+    /// With `len` bytes of `map` behind `at` in each block, which nothing else may touch.
+    /// `helper_waker` wakes the helper that is to poll it.
     pub fn new(
         map: &Arc<HostMap>,
         at: usize,
         len: usize,
         latency: Duration,
-        nudge: &Arc<HelperWaker>,
+        helper_waker: &Arc<HelperWaker>,
     ) -> Result<Self> {
         let shown = Arc::new(HostMap::reserved(
             map.local_pes(),
@@ -111,7 +100,7 @@ impl Emulated {
             polling: Mutex::default(),
             armed: AtomicBool::new(false),
             ready: Ready::new()?,
-            nudge: Arc::clone(nudge),
+            helper_waker: Arc::clone(helper_waker),
         };
         Ok(Self {
             shown: Segment::new(SegmentId::Gpu, shown, 0, len),
@@ -121,20 +110,26 @@ impl Emulated {
         })
     }
 
-    fn place(&self, end: End) -> Address {
-        Address(match end {
+    fn place(&self, DevicePlace { block, offset }: DevicePlace) -> Address {
+        self.memory.address_unchecked(block, offset).into()
+    }
+
+    /// The operation on the memory that the device is made of.
+    fn on_memory(&self, op: DeviceOp) -> Op<Address, Address> {
+        let here = |end| match end {
             End::Host(address) => address,
-            End::Device(DevicePlace { block, offset }) => self.memory.address_unchecked(block, offset),
-        })
+            End::Device(place) => self.place(place),
+        };
+        op.map(|place| self.place(place), here)
     }
 
     /// Has the thread do `job` when the latency is over.
-    fn start(&self, job: Job) {
+    fn begin(&self, job: Job) {
         self.queue.under_way.fetch_add(1, Ordering::SeqCst);
         let mut state = lock(&self.queue.state);
         state.jobs.push_back((Instant::now() + self.queue.latency, job));
         self.wake(state);
-        self.queue.nudge.issue();
+        self.queue.helper_waker.issue();
     }
 
     fn wake(&self, mut state: MutexGuard<'_, State>) {
@@ -233,8 +228,50 @@ impl Source for Emulated {
     }
 }
 
-// SAFETY: every copy and atomic below touches exactly the bytes of its arguments, before `done`
-// completes, and each job holds the map that they are in.
+/// Performs an operation, and returns the value before it of an atomic one.
+///
+/// # Safety
+/// Its memory must be readable and writable.
+unsafe fn perform(op: Op<Address, Address>) -> u64 {
+    if let Verb::Atomic(operation, width) = op.verb {
+        // SAFETY: passed on to the caller.
+        return unsafe { operation.apply(op.there.get(), width) };
+    }
+    for block in op.each() {
+        let (from, to) = match block.verb {
+            Verb::Get(to) => (block.there, to),
+            Verb::Put(from) => (from, block.there),
+            Verb::Atomic(..) => continue,
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { copy::copy(to.get(), from.get(), block.blocks.len) };
+    }
+    // SeqCst: visible to all before anybody learns that it is.
+    fence(Ordering::SeqCst);
+    0
+}
+
+// SAFETY: `perform` touches exactly the bytes of the operation, before `done` completes, and each
+// job holds the map that they are in.
+unsafe impl Way<DevicePlace, End> for Emulated {
+    unsafe fn start(&self, op: DeviceOp, done: Completion<u64>) {
+        let (op, map) = (self.on_memory(op), Arc::clone(self.memory.map()));
+        self.begin(Box::new(move || {
+            // SAFETY: `done` has not completed, so what is on the host is good; `map` keeps the
+            // rest.
+            let before = unsafe { perform(op) };
+            drop(map);
+            Box::new(move || done(Ok(before)))
+        }));
+    }
+
+    fn flush(&self, _: Option<usize>, done: Completion) {
+        self.begin(Box::new(move || Box::new(move || done(Ok(())))));
+    }
+}
+
+// SAFETY: `combine` touches exactly the bytes of its arguments, before `done` completes, and its
+// job holds the map that they are in.
 unsafe impl Device for Emulated {
     fn name(&self) -> &'static str {
         "emulated"
@@ -251,7 +288,7 @@ unsafe impl Device for Emulated {
     /// The address of the memory that the device is made of: its kernels are functions of the
     /// host.
     fn address(&self, _: usize, at: DevicePlace) -> Option<u64> {
-        Some(self.place(End::Device(at)).0.addr() as u64)
+        Some(self.place(at).get().addr() as u64)
     }
 
     unsafe fn show(
@@ -265,44 +302,6 @@ unsafe impl Device for Emulated {
         Ok(start.addr() as u64)
     }
 
-    unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion) {
-        let (from, to, map) = (self.place(from), self.place(to), Arc::clone(self.memory.map()));
-        self.start(Box::new(move || {
-            // SAFETY: `done` has not completed, so the ends on the host are good for `len` bytes;
-            // `map` keeps the others.
-            unsafe { copy::copy(to.get(), from.get(), len) };
-            // SeqCst: visible to all before anybody learns that it is.
-            fence(Ordering::SeqCst);
-            drop(map);
-            Box::new(move || done(Ok(())))
-        }));
-    }
-
-    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
-        let (at, map) = (self.place(End::Device(at)), Arc::clone(self.memory.map()));
-        self.start(Box::new(move || {
-            // SAFETY: the caller vouches for the word, and `map` keeps it.
-            let before = unsafe { operation.apply(at.get(), width) };
-            drop(map);
-            Box::new(move || done(Ok(before)))
-        }));
-    }
-
-    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Completion) {
-        let (from, to, map) = (self.place(from), self.place(to), Arc::clone(self.memory.map()));
-        self.start(Box::new(move || {
-            for i in 0..blocks.count {
-                let to = to.get().wrapping_add(i * blocks.to_stride);
-                // SAFETY: as for `copy`.
-                unsafe { copy::copy(to, from.get().wrapping_add(i * blocks.from_stride), blocks.len) };
-            }
-            // SeqCst: as above.
-            fence(Ordering::SeqCst);
-            drop(map);
-            Box::new(move || done(Ok(())))
-        }));
-    }
-
     fn device_of(&self, _: usize) -> usize {
         0
     }
@@ -314,30 +313,24 @@ unsafe impl Device for Emulated {
     unsafe fn combine(&self, what: Combine<'_>, done: Completion) {
         let Combine { by: _, pattern, op, number, from, to, len } = what;
         let addresses = |places: &[DevicePlace]| -> Vec<Address> {
-            places.iter().map(|&place| self.place(End::Device(place))).collect()
+            places.iter().map(|&place| self.place(place)).collect()
         };
         let (from, to, map) = (addresses(from), addresses(to), Arc::clone(self.memory.map()));
-        self.start(Box::new(move || {
-            let [from, to] = [from, to].map(|list| list.iter().map(Address::get).collect::<Vec<_>>());
+        self.begin(Box::new(move || {
+            let [from, to] =
+                [from, to].map(|list| list.iter().map(|address| address.get()).collect::<Vec<_>>());
             // SAFETY: the caller vouches for all places, and `map` keeps them.
             unsafe { numbers::combine((pattern, op, number), &from, &to, len) };
-            // SeqCst: as above.
+            // SeqCst: as in `perform`.
             fence(Ordering::SeqCst);
             drop(map);
             Box::new(move || done(Ok(())))
         }));
     }
 
-    fn flush(&self, done: Completion) {
-        self.start(Box::new(move || Box::new(move || done(Ok(())))));
-    }
-
-    unsafe fn copy_now(&self, from: End, to: End, len: usize) {
-        let (from, to) = (self.place(from), self.place(to));
-        // SAFETY: the caller vouches for both ends.
-        unsafe { copy::copy(to.get(), from.get(), len) };
-        // SeqCst: as above.
-        fence(Ordering::SeqCst);
+    unsafe fn now(&self, op: DeviceOp) -> u64 {
+        // SAFETY: passed on to the caller.
+        unsafe { perform(self.on_memory(op)) }
     }
 
     unsafe fn read_now(&self, block: usize, pieces: &[(usize, usize)], mut to: &mut [u8]) {
@@ -361,28 +354,25 @@ unsafe impl Device for Emulated {
                 (from, to) = (from + word.len(), rest);
             }
         }
-        // SeqCst: as above.
+        // SeqCst: as in `perform`.
         fence(Ordering::SeqCst);
-    }
-
-    unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64 {
-        // SAFETY: the caller vouches for the word.
-        unsafe { operation.apply(self.place(End::Device(at)).get(), width) }
     }
 
     unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize) {
         // SAFETY: the caller vouches for the bytes.
-        unsafe { copy::fill(self.place(End::Device(at)).get(), byte, len) }
+        unsafe { copy::fill(self.place(at).get(), byte, len) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use oxshmem_memory::word::{Atomic, Width};
+
     use super::*;
 
-    fn device_of(nudge: &Arc<HelperWaker>, latency: Duration) -> Emulated {
+    fn device_of(helper_waker: &Arc<HelperWaker>, latency: Duration) -> Emulated {
         let map = Arc::new(HostMap::new(2, 1 << 20).unwrap());
-        Emulated::new(&map, 1 << 16, 1 << 17, latency, nudge).unwrap()
+        Emulated::new(&map, 1 << 16, 1 << 17, latency, helper_waker).unwrap()
     }
 
     fn device(latency: Duration) -> Emulated {
@@ -392,7 +382,9 @@ mod tests {
     #[test]
     fn the_emulated_device_passes_the_suite_of_all_devices() {
         for latency in [Duration::ZERO, Duration::from_micros(200)] {
-            super::super::suite::check(crate::ways(), |nudge| Arc::new(device_of(nudge, latency)));
+            super::super::suite::check(crate::ways(), |helper_waker| {
+                Arc::new(device_of(helper_waker, latency))
+            });
         }
     }
 
@@ -405,10 +397,8 @@ mod tests {
         let start = Instant::now();
         // SAFETY: in bounds and aligned.
         unsafe {
-            device.atomic(
-                DevicePlace { block: 1, offset: 8 },
-                Width::Eight,
-                Atomic::Set(7),
+            device.start(
+                Op::atomic(DevicePlace { block: 1, offset: 8 }, Atomic::Set(7), Width::Eight),
                 Box::new(move |_| {
                     sender.send(start.elapsed()).unwrap();
                 }),
@@ -426,7 +416,8 @@ mod tests {
         assert_eq!(unsafe { copy::load(at.cast::<u64>()) }, 7);
         // SAFETY: as above.
         unsafe {
-            device.atomic(DevicePlace { block: 1, offset: 8 }, Width::Eight, Atomic::Set(8), Box::new(drop))
+            let set = Op::atomic(DevicePlace { block: 1, offset: 8 }, Atomic::Set(8), Width::Eight);
+            device.start(set, Box::new(drop));
         };
         drop(device);
         let limit = Instant::now() + Duration::from_secs(10);

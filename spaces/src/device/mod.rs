@@ -1,10 +1,10 @@
 //! Memory that a processor cannot load from or store to: what a device must do so that its memory
 //! can be symmetric.
 //!
-//! A [`Device`] copies between its memory and that of the host, performs atomic operations on it,
-//! and tells a [`Completion`] when it has. It reaches the memory of all PEs of this host that have
-//! a device; that of other hosts is the [`Net`](oxshmem_net::Net)'s business, which has the devices
-//! there do what is to be done. The rooms above decide what is awaited.
+//! A [`Device`] is a [`Way`]: it copies between its memory and that of the host, performs atomic
+//! operations on it, and runs a [`Completion`] when it has. It reaches the memory of all PEs of
+//! this host that have a device; that of other hosts is the [`Net`](oxshmem_net::Net)'s business,
+//! which has the devices there do what is to be done. The rooms above decide what is awaited.
 //!
 //! There are two: `cuda`, and [`emulated`], which is for tests. An object of device memory has an
 //! address on its own PE, by which C programs name it, and where no processor can load or store.
@@ -18,6 +18,7 @@ mod numbers;
 mod place;
 mod ready;
 pub mod stream;
+#[cfg(any(test, feature = "suite"))]
 pub mod suite;
 
 use std::{any::Any, sync::Arc};
@@ -33,12 +34,10 @@ use self::stream::ProgramStreams;
 use oxshmem_base::{Result, sync::Mutex};
 use oxshmem_memory::{
     Segment,
-    word::{Atomic, Width},
+    op::{Address, Behind, Op},
 };
-use oxshmem_progress::{
-    completion::Completion,
-    source::{Source, Words},
-};
+use oxshmem_net::Way;
+use oxshmem_progress::{completion::Completion, source::Words};
 
 /// A place in device memory of this host, in bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +70,7 @@ impl DevicePlace {
         self.offset
     }
 
-    /// The place so many bytes behind it, which is not in bounds by that: devices say in their
+    /// The place `bytes` bytes behind it, which is not in bounds by that: devices say in their
     /// contracts what must be.
     #[inline]
     pub const fn behind(self, bytes: usize) -> Self {
@@ -79,37 +78,52 @@ impl DevicePlace {
     }
 }
 
-/// One end of a copy.
+// SAFETY: an offset and a number of bytes are added.
+unsafe impl Behind for DevicePlace {
+    fn behind(self, bytes: usize) -> Self {
+        Self::behind(self, bytes)
+    }
+}
+
+/// Memory on this side of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Host memory of this process.
-    Host(*mut u8),
-    /// Device memory.
+    Host(Address),
+    /// Device memory of this host.
     Device(DevicePlace),
 }
 
-impl End {
-    /// What is so many bytes behind it.
-    pub fn behind(self, bytes: usize) -> Self {
+// SAFETY: either kind of place does it.
+unsafe impl Behind for End {
+    fn behind(self, bytes: usize) -> Self {
         match self {
-            Self::Host(address) => Self::Host(address.wrapping_add(bytes)),
+            Self::Host(address) => Self::Host(address.behind(bytes)),
             Self::Device(place) => Self::Device(place.behind(bytes)),
         }
     }
 }
 
-/// Blocks of equal length, of which both ends of a copy have as many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocks {
-    /// Bytes of each.
-    pub len: usize,
-    /// How many.
-    pub count: usize,
-    /// Bytes from the start of one to the start of the next, where they come from.
-    pub from_stride: usize,
-    /// The same where they go to.
-    pub to_stride: usize,
+impl From<*mut u8> for End {
+    fn from(address: *mut u8) -> Self {
+        Self::Host(address.into())
+    }
 }
+
+impl From<*const u8> for End {
+    fn from(address: *const u8) -> Self {
+        Self::Host(address.into())
+    }
+}
+
+impl From<DevicePlace> for End {
+    fn from(place: DevicePlace) -> Self {
+        Self::Device(place)
+    }
+}
+
+/// An operation of a device: on a place of a local PE, with memory of either kind on this side.
+pub type DeviceOp = Op<DevicePlace, End>;
 
 /// The most operands and the most destinations of one [`Combine`].
 pub const MOST_OPERANDS: usize = 64;
@@ -149,16 +163,17 @@ pub struct Capabilities {
     pub world_access: bool,
 }
 
-/// A device, as the PEs of one process use it.
+/// A device, as the PEs of one process use it: a [`Way`] to the memory of all local PEs.
 ///
-/// What is started on one PE's memory happens there in the order of the calls; on different PEs',
-/// in any order. A copy from one PE's memory to another's is started on the latter. Nothing here
-/// waits for another PE.
+/// It takes operations without a signal, and they are over when they are visible to all PEs of this
+/// host. What is started on one PE's memory happens there in the order of the calls; on different
+/// PEs', in any order. A flush waits for what was started on any of them. Nothing here waits for
+/// another PE.
 ///
 /// # Safety
-/// An implementation must touch only the bytes it was given, and none of them after `done` has
-/// completed.
-pub unsafe trait Device: Source {
+/// [`combine`](Self::combine) must touch only the bytes that it was given, and none of them after
+/// `done` has completed.
+pub unsafe trait Device: Way<DevicePlace, End> {
     /// What it is called, for people.
     fn name(&self) -> &'static str;
 
@@ -168,26 +183,6 @@ pub unsafe trait Device: Source {
     /// The symmetric memory that the heap is in. Programs know its places by other addresses:
     /// [`shown`](Self::shown).
     fn segment(&self) -> &Segment;
-
-    /// Copies `len` bytes; `done` completes when they are there, and visible to all PEs of this
-    /// host.
-    ///
-    /// # Safety
-    /// Ends on the host must be readable or writable for `len` bytes until then, and ends on the
-    /// device in bounds.
-    unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion);
-
-    /// An atomic operation; `done` completes with the value before it.
-    ///
-    /// # Safety
-    /// The word must be in bounds and aligned.
-    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Completion<u64>);
-
-    /// Copies blocks; `done` completes when all are there.
-    ///
-    /// # Safety
-    /// As for `copy`, for each of them.
-    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Completion);
 
     /// The number of the device that has a local PE's memory. All PEs of the host get the same
     /// answer.
@@ -213,14 +208,12 @@ pub unsafe trait Device: Source {
         let _ = (by, pattern, op, number);
     }
 
-    /// Completes `done` when everything that was started before is over.
-    fn flush(&self, done: Completion);
-
-    /// [`copy`](Self::copy), over when it returns. What was started before may still be under way.
+    /// Performs an operation before it returns, and gives the value before it of an atomic one.
+    /// What was started before may still be under way.
     ///
     /// # Safety
-    /// As for `copy`.
-    unsafe fn copy_now(&self, from: End, to: End, len: usize);
+    /// As for [`start`](Way::start).
+    unsafe fn now(&self, op: DeviceOp) -> u64;
 
     /// Copies several pieces of a PE's memory, by their offsets and lengths, one behind the other
     /// to `to`; over when it returns. Each aligned word of up to 8 bytes is read at once.
@@ -228,12 +221,6 @@ pub unsafe trait Device: Source {
     /// # Safety
     /// All pieces must be in bounds, and as long as `to` together.
     unsafe fn read_now(&self, block: usize, pieces: &[(usize, usize)], to: &mut [u8]);
-
-    /// [`atomic`](Self::atomic), over when it returns.
-    ///
-    /// # Safety
-    /// As for `atomic`.
-    unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64;
 
     /// Sets `len` bytes, and returns when that is done.
     ///

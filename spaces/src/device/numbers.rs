@@ -172,7 +172,7 @@ impl Pattern {
 /// Combines numbers in host memory: `len` of each of `from`, in their order, into `to`.
 ///
 /// # Safety
-/// All must be mapped and aligned for so many.
+/// All must be mapped and aligned for `len` elements.
 pub(super) unsafe fn combine(
     (pattern, op, number): (Pattern, ReduceOp, Number),
     from: &[*mut u8],

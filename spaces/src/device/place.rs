@@ -36,13 +36,13 @@ impl Devices {
         if settings.gpu_emulate || !gpu {
             return Ok(Self { has: settings.devices(placement.n_pes), why: None });
         }
-        let all = bootstrap.exchange(said(see())).await?;
+        let all = bootstrap.exchange(encode(see())).await?;
         Ok(Self::of(&all, |pe| placement.hosts.host_of(pe)))
     }
 
-    /// What comes of what all PEs said.
+    /// What comes of what all PEs see.
     fn of(all: &[Vec<u8>], host_of: impl Fn(usize) -> usize) -> Self {
-        let seen: Vec<Seen> = all.iter().map(|bytes| heard(bytes)).collect();
+        let seen: Vec<Seen> = all.iter().map(|bytes| decode(bytes)).collect();
         let mut devices = Self { has: vec![false; seen.len()], why: None };
         for pe in 0..seen.len() {
             let odd = (0..seen.len()).find(|&other| host_of(other) == host_of(pe) && seen[other] != seen[pe]);
@@ -66,14 +66,14 @@ impl Devices {
     }
 }
 
-fn said(seen: Seen) -> Vec<u8> {
+fn encode(seen: Seen) -> Vec<u8> {
     match seen {
         Ok(names) => format!("+{}", names.join(" ")).into_bytes(),
         Err(why) => format!("-{why}").into_bytes(),
     }
 }
 
-fn heard(bytes: &[u8]) -> Seen {
+fn decode(bytes: &[u8]) -> Seen {
     let text = String::from_utf8_lossy(bytes);
     match text.strip_prefix('+') {
         Some(names) => Ok(names.split_whitespace().map(str::to_owned).collect()),
@@ -120,7 +120,7 @@ pub(crate) struct Parts<'a> {
 
 /// The device of this PE, if it has one. Collective over all PEs.
 pub(crate) async fn make(parts: Parts<'_>) -> Result<Option<AnyDevice>> {
-    let Parts { bootstrap, settings, spaces, host, at, made, helper_waker: nudge } = parts;
+    let Parts { bootstrap, settings, spaces, host, at, made, helper_waker } = parts;
     let Some(heap) = spaces.gpu else { return Ok(None) };
     let has = spaces.gpu_pes[bootstrap.placement().pe];
     if settings.gpu_emulate {
@@ -129,13 +129,13 @@ pub(crate) async fn make(parts: Parts<'_>) -> Result<Option<AnyDevice>> {
         }
         let mut made = lock(made);
         if made.is_none() {
-            let emulated = Emulated::new(host, at, heap.bytes, settings.gpu_emulate_latency, nudge)?;
+            let emulated = Emulated::new(host, at, heap.bytes, settings.gpu_emulate_latency, helper_waker)?;
             *made = Some(Arc::new(emulated));
         }
         return Ok(made.clone());
     }
     #[cfg(feature = "cuda")]
-    return super::cuda::join(bootstrap, settings, heap.bytes, has, host, (made, nudge)).await;
+    return super::cuda::join(bootstrap, settings, heap.bytes, has, host, (made, helper_waker)).await;
     #[cfg(not(feature = "cuda"))]
     unreachable!("without CUDA there is no device");
 }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn of(seen: &[Seen], hosts: &[usize]) -> Devices {
-        let all: Vec<Vec<u8>> = seen.iter().cloned().map(said).collect();
+        let all: Vec<Vec<u8>> = seen.iter().cloned().map(encode).collect();
         Devices::of(&all, |pe| hosts[pe])
     }
 

@@ -6,10 +6,9 @@
 use std::{ffi::c_void, fmt, marker::PhantomData};
 
 use oxshmem_base::{Error, Result};
-use oxshmem_memory::word::Atomic;
 use oxshmem_progress::completion::Completion;
 
-use super::DevicePlace;
+use super::{DeviceOp, DevicePlace};
 
 /// A CUDA stream of the program.
 ///
@@ -93,26 +92,12 @@ mod of_cudarc {
 /// What a stream of the program is given.
 #[derive(Clone, Copy, Debug)]
 pub enum InStream {
-    /// A copy between addresses that the device reaches.
-    Copy {
-        /// Where the bytes come from.
-        from: u64,
-        /// Where they go to.
-        to: u64,
-        /// How many.
-        len: usize,
-    },
-    /// An atomic operation on an aligned word of 8 bytes.
-    Update {
-        /// The word's address for kernels.
-        at: u64,
-        /// The operation.
-        operation: Atomic<u64>,
-    },
+    /// An operation on one block or on a word of 8 bytes, with its signal.
+    Op(DeviceOp),
     /// A wait for an aligned word of 8 bytes, which the device does by itself.
     Wait {
-        /// The word's address for kernels.
-        at: u64,
+        /// The word.
+        at: DevicePlace,
         /// Whether the word must be equal to `value`; else it must be equal or greater.
         equal: bool,
         /// What it is compared with.
@@ -130,9 +115,10 @@ pub unsafe trait ProgramStreams: Send + Sync {
     /// The number of the device among those that the process sees.
     fn ordinal(&self, by: usize) -> usize;
 
-    /// Whether the driver knows memory of the process, the device's or pinned memory of the host,
-    /// so that streams copy from and to it by themselves.
-    fn knows(&self, by: usize, address: *const u8) -> bool;
+    /// Whether a stream does something by itself: the device reaches all places, and the driver
+    /// knows the memory here, as the device's or as pinned memory of the host. What it does not
+    /// know it would copy before the stream has come so far.
+    fn takes(&self, by: usize, what: &InStream) -> bool;
 
     /// Whether what the stream is given becomes part of a graph.
     ///
@@ -165,19 +151,12 @@ pub unsafe trait ProgramStreams: Send + Sync {
     /// Completes `done` when the event is over, as it was last recorded before the call.
     fn event(&self, by: usize, event: EventRef<'_>, done: Completion);
 
-    /// Copies between places that the destination's device reaches, when the event is over, as it
-    /// was last recorded before the call. The host does not take part.
+    /// Performs a transfer between places of devices that the destination's device reaches, when
+    /// the event is over, as it was last recorded before the call. The host does not take part.
     ///
     /// # Safety
-    /// As for [`Device::copy`](super::Device::copy).
-    unsafe fn copy_after(
-        &self,
-        event: EventRef<'_>,
-        from: DevicePlace,
-        to: DevicePlace,
-        len: usize,
-        done: Completion,
-    );
+    /// As for [`Way::start`](oxshmem_net::Way::start).
+    unsafe fn copy_after(&self, event: EventRef<'_>, op: DeviceOp, done: Completion);
 }
 
 /// Keeps a stream of the program waiting until it is dropped.

@@ -7,13 +7,17 @@ use std::{
 };
 
 use oxshmem_base::{Result, settings::FenceSide};
-use oxshmem_memory::word::{Atomic, Width};
+use oxshmem_memory::{
+    op::{Blocks, Op},
+    word::{Atomic, Width},
+};
+use oxshmem_net::suite::Reach;
 use oxshmem_progress::{
     executor::Executor, fabric::Fabric, flight::Flight, helper_waker::HelperWaker, source::Source,
     suite::Way, wait::WaitPolicy,
 };
 
-use super::{AnyDevice, Blocks, Combine, Device, DevicePlace, End, Number, Pattern, ReduceOp, numbers};
+use super::{AnyDevice, Combine, Device, DeviceOp, DevicePlace, End, Number, Pattern, ReduceOp, numbers};
 
 /// Runs the suite over a device that `make` makes, of 2 PEs and 64 KiB, zeroed: with the helper
 /// alone, and then awaited in each of these ways to drive the engine. Panics at the first promise
@@ -55,7 +59,7 @@ async fn awaited(engine: Arc<Executor>, device: AnyDevice) {
         let landing = Arc::clone(&flight);
         let done = Box::new(move |before| landing.land(before));
         // SAFETY: in bounds and aligned.
-        unsafe { device.atomic(place, Width::Eight, Atomic::Add(3), done) };
+        unsafe { device.start(Op::atomic(place, Atomic::Add(3), Width::Eight), done) };
         let before = poll_fn(|cx| engine.poll_with(|| flight.poll(cx))).await;
         assert_eq!(before.unwrap_or_else(|error| panic!("{error}")), 3 * round);
     }
@@ -63,22 +67,39 @@ async fn awaited(engine: Arc<Executor>, device: AnyDevice) {
 
 fn check_all(device: &dyn Device) {
     assert!(device.segment().local_pes() >= 2 && device.segment().len() >= 64 << 10);
-    bytes_arrive_and_come_back(device);
+    for block in [0, 1] {
+        let at = |offset| DevicePlace { block, offset };
+        Reach { way: device, at: &at, progress: &|| () }.check();
+    }
+    bytes_are_set_and_copied_at_once(device);
     copies_between_pes_happen_in_their_order(device);
     pieces_are_read_one_behind_the_other(device);
-    atomics_return_what_was_there(device);
     atomics_of_threads_are_not_lost(device);
     blocks_go_between_memory_of_all_kinds(device);
     vectors_of_pes_are_combined(device);
-    many_operations_of_threads_are_all_told(device);
+    many_operations_of_threads_all_complete(device);
 }
 
 /// Copies, and waits until this is over.
 fn copy(device: &dyn Device, from: End, to: End, len: usize) {
     let (sender, completed) = channel();
     // SAFETY: the callers' ends are in bounds, and stay until this returns.
-    unsafe { device.copy(from, to, len, Box::new(move |done| sender.send(done).unwrap())) };
+    unsafe { device.start(transfer(from, to, len), Box::new(move |done| sender.send(done).unwrap())) };
     completed.recv().unwrap().unwrap();
+}
+
+/// Host memory.
+fn host(address: *mut u8) -> End {
+    address.into()
+}
+
+/// A copy, of which one end is on the device.
+fn transfer(from: End, to: End, len: usize) -> DeviceOp {
+    match (from, to) {
+        (_, End::Device(place)) => Op::put(place, from, len),
+        (End::Device(place), _) => Op::get(place, to, len),
+        _ => panic!("neither end is on the device"),
+    }
 }
 
 fn at(block: usize, offset: usize) -> End {
@@ -87,7 +108,7 @@ fn at(block: usize, offset: usize) -> End {
 
 fn pieces_are_read_one_behind_the_other(device: &dyn Device) {
     let mut source: Vec<u8> = (0..20_000).map(|i| (i % 251) as u8).collect();
-    copy(device, End::Host(source.as_mut_ptr()), at(1, 64), source.len());
+    copy(device, host(source.as_mut_ptr()), at(1, 64), source.len());
     let pieces = [(64, 8), (72, 0), (80, 8000), (8083, 5), (9000, 1), (9064, 11_000)];
     let mut read = vec![0; pieces.iter().map(|(_, len)| len).sum()];
     // SAFETY: in bounds, and as long together.
@@ -99,25 +120,22 @@ fn pieces_are_read_one_behind_the_other(device: &dyn Device) {
     unsafe { device.read_now(0, &[], &mut []) };
 }
 
-fn bytes_arrive_and_come_back(device: &dyn Device) {
+fn bytes_are_set_and_copied_at_once(device: &dyn Device) {
     for len in [0, 1, 7, 64, 1000, 40_000] {
         for (block, offset) in [(0, 0), (1, 3), (1, 4096)] {
+            let place = DevicePlace { block, offset };
             let mut sent: Vec<u8> = (0..len).map(|i| (i * 31 + offset + block + 1) as u8).collect();
             let mut back = vec![0; len];
-            copy(device, End::Host(sent.as_mut_ptr()), at(block, offset), len);
-            copy(device, at(block, offset), End::Host(back.as_mut_ptr()), len);
-            assert_eq!(sent, back, "{len} bytes at {offset}");
-            back.fill(0);
             // SAFETY: in bounds.
             unsafe {
-                device.fill_now(DevicePlace { block, offset }, 0xee, len);
-                device.copy_now(at(block, offset), End::Host(back.as_mut_ptr()), len);
+                device.fill_now(place, 0xee, len);
+                device.now(Op::get(place, back.as_mut_ptr(), len));
             }
             assert!(back.iter().all(|&byte| byte == 0xee));
             // SAFETY: in bounds.
             unsafe {
-                device.copy_now(End::Host(sent.as_mut_ptr()), at(block, offset), len);
-                device.copy_now(at(block, offset), End::Host(back.as_mut_ptr()), len);
+                device.now(Op::put(place, sent.as_mut_ptr(), len));
+                device.now(Op::get(place, back.as_mut_ptr(), len));
             }
             assert_eq!(sent, back, "{len} bytes at once at {offset}");
         }
@@ -131,70 +149,40 @@ fn copies_between_pes_happen_in_their_order(device: &dyn Device) {
         let sender = sender.clone();
         // SAFETY: the word stays until all have completed.
         unsafe {
-            let from = End::Host((&raw mut *word).cast());
-            device.copy(from, at(1, 512), 8, Box::new(move |_| sender.send(i).unwrap()));
+            let from = host((&raw mut *word).cast());
+            device.start(transfer(from, at(1, 512), 8), Box::new(move |_| sender.send(i).unwrap()));
         }
     }
-    device.flush(Box::new(move |_| sender.send(4).unwrap()));
+    device.flush(None, Box::new(move |_| sender.send(4).unwrap()));
     assert!(completed.iter().eq(0..5));
     copy(device, at(1, 512), at(0, 520), 8);
     // SAFETY: in bounds and aligned.
     let word =
-        unsafe { device.atomic_now(DevicePlace { block: 0, offset: 520 }, Width::Eight, Atomic::Fetch) };
+        unsafe { device.now(Op::atomic(DevicePlace { block: 0, offset: 520 }, Atomic::Fetch, Width::Eight)) };
     assert_eq!(word, words[3]);
-}
-
-fn atomics_return_what_was_there(device: &dyn Device) {
-    let word = DevicePlace { block: 1, offset: 128 };
-    let run = |at, width, operation| {
-        let (sender, completed) = channel();
-        // SAFETY: 128 and 132 are in bounds and aligned.
-        unsafe { device.atomic(at, width, operation, Box::new(move |before| sender.send(before).unwrap())) };
-        completed.recv().unwrap().unwrap()
-    };
-    run(word, Width::Eight, Atomic::Set(5));
-    let steps = [
-        (Atomic::Fetch, 5),
-        (Atomic::Add(u64::MAX), 5),
-        (Atomic::Swap(0b1100), 4),
-        (Atomic::CompareSwap { cond: 1, value: 9 }, 0b1100),
-        (Atomic::CompareSwap { cond: 0b1100, value: 0b1010 }, 0b1100),
-        (Atomic::And(0b0110), 0b1010),
-        (Atomic::Or(0b1001), 0b0010),
-        (Atomic::Xor(0b1111), 0b1011),
-        (Atomic::Fetch, 0b0100),
-    ];
-    for (operation, before) in steps {
-        assert_eq!(run(word, Width::Eight, operation), before, "{operation:?}");
-    }
-    let half = DevicePlace { offset: 132, ..word };
-    run(half, Width::Four, Atomic::Add(u32::MAX.into()));
-    assert_eq!(run(half, Width::Four, Atomic::Fetch), u64::from(u32::MAX));
-    let low = run(word, Width::Four, Atomic::Fetch);
-    assert_eq!(low, 0b0100, "a 4-byte operation leaves its neighbour alone");
 }
 
 fn atomics_of_threads_are_not_lost(device: &dyn Device) {
     let word = DevicePlace { block: 0, offset: 256 };
     // SAFETY: in bounds and aligned; so for all below.
-    unsafe { device.atomic_now(word, Width::Eight, Atomic::Set(0)) };
+    unsafe { device.now(Op::atomic(word, Atomic::Set(0), Width::Eight)) };
     std::thread::scope(|threads| {
         for _ in 0..4 {
             threads.spawn(|| {
                 for _ in 0..200 {
                     // SAFETY: see above.
-                    unsafe { device.atomic_now(word, Width::Eight, Atomic::Add(1)) };
+                    unsafe { device.now(Op::atomic(word, Atomic::Add(1), Width::Eight)) };
                     // SAFETY: see above.
-                    unsafe { device.atomic(word, Width::Eight, Atomic::Add(1), Box::new(drop)) };
+                    unsafe { device.start(Op::atomic(word, Atomic::Add(1), Width::Eight), Box::new(drop)) };
                 }
             });
         }
     });
     let (sender, completed) = channel();
-    device.flush(Box::new(move |_| sender.send(()).unwrap()));
+    device.flush(None, Box::new(move |_| sender.send(()).unwrap()));
     completed.recv().unwrap();
     // SAFETY: see above.
-    assert_eq!(unsafe { device.atomic_now(word, Width::Eight, Atomic::Fetch) }, 1600);
+    assert_eq!(unsafe { device.now(Op::atomic(word, Atomic::Fetch, Width::Eight)) }, 1600);
 }
 
 fn blocks_go_between_memory_of_all_kinds(device: &dyn Device) {
@@ -209,7 +197,6 @@ fn blocks_go_between_memory_of_all_kinds(device: &dyn Device) {
         (0, 3, 1, 1),
         (5, 0, 9, 9),
     ] {
-        let blocks = Blocks { len, count, from_stride, to_stride };
         let room = 20_000;
         let source: Vec<u8> = (0..room).map(|i| (i * 7 + len + 1) as u8).collect();
         let mut expected = vec![0xaa; room];
@@ -220,22 +207,28 @@ fn blocks_go_between_memory_of_all_kinds(device: &dyn Device) {
             let (mut from, mut to) = (source.clone(), vec![0xaa; room]);
             let ends = [(&mut from, at(0, 0)), (&mut to, at(1, 24 << 10))];
             for (memory, place) in ends {
-                copy(device, End::Host(memory.as_mut_ptr()), place, room);
+                copy(device, host(memory.as_mut_ptr()), place, room);
             }
-            let from_end = if from_device { at(0, 0) } else { End::Host(from.as_mut_ptr()) };
-            let to_end = if to_device { at(1, 24 << 10) } else { End::Host(to.as_mut_ptr()) };
+            let from_end = if from_device { at(0, 0) } else { host(from.as_mut_ptr()) };
+            let to_end = if to_device { at(1, 24 << 10) } else { host(to.as_mut_ptr()) };
             let (sender, completed) = channel();
             // SAFETY: both ends have `room` bytes, which all blocks are in, and stay until this is
             // over.
             unsafe {
                 let done = Box::new(move |done| sender.send(done).unwrap());
-                device.copy_blocks(from_end, to_end, blocks, done);
+                let (there, here) =
+                    if to_device { (to_stride, from_stride) } else { (from_stride, to_stride) };
+                let blocks = Blocks { len, count, there, here };
+                device.start(transfer(from_end, to_end, len).of_blocks(blocks), done);
             }
             completed.recv().unwrap().unwrap();
             if to_device {
-                copy(device, to_end, End::Host(to.as_mut_ptr()), room);
+                copy(device, to_end, host(to.as_mut_ptr()), room);
             }
-            assert!(to == expected, "{blocks:?}, from a device: {from_device}, to one: {to_device}");
+            assert!(
+                to == expected,
+                "{count} of {len} bytes, from a device: {from_device}, to one: {to_device}"
+            );
         }
     }
 }
@@ -279,13 +272,13 @@ fn check_combined(device: &dyn Device, what: (Pattern, ReduceOp, Number), other:
         let to = [from[0], place(other, 30 << 10), place(0, 40 << 10)];
         let mut operands = [fill(0), fill(1), fill(2)];
         for (operand, place) in operands.iter_mut().zip(from) {
-            copy(device, End::Host(operand.as_mut_ptr().cast()), End::Device(place), bytes);
+            copy(device, host(operand.as_mut_ptr().cast()), End::Device(place), bytes);
         }
         let mut expected = vec![vec![0u64; bytes.div_ceil(8)]; 3];
-        let host: Vec<*mut u8> = operands.iter_mut().map(|it| it.as_mut_ptr().cast()).collect();
+        let inputs: Vec<*mut u8> = operands.iter_mut().map(|it| it.as_mut_ptr().cast()).collect();
         let results: Vec<*mut u8> = expected.iter_mut().map(|it| it.as_mut_ptr().cast()).collect();
         // SAFETY: all are aligned and as long.
-        unsafe { numbers::combine(what, &host, &results, LEN) };
+        unsafe { numbers::combine(what, &inputs, &results, LEN) };
         let (sender, completed) = channel();
         let combine = Combine { by: 0, pattern, op, number, from: &from, to: &to, len: LEN };
         // SAFETY: all places are in bounds and aligned, and there are as many on both sides.
@@ -293,7 +286,7 @@ fn check_combined(device: &dyn Device, what: (Pattern, ReduceOp, Number), other:
         completed.recv().unwrap().unwrap();
         for (i, place) in to.into_iter().enumerate() {
             let mut got = vec![0u64; bytes.div_ceil(8)];
-            copy(device, End::Device(place), End::Host(got.as_mut_ptr().cast()), bytes);
+            copy(device, End::Device(place), host(got.as_mut_ptr().cast()), bytes);
             let equal = match number {
                 Number::F32 | Number::ComplexF32 => are_equal(&got, &expected[i], |word| {
                     [word as u32, (word >> 32) as u32].map(|bits| f32::from_bits(bits).into())
@@ -337,7 +330,7 @@ fn element(number: Number, seed: usize) -> Vec<u8> {
     }
 }
 
-fn many_operations_of_threads_are_all_told(device: &dyn Device) {
+fn many_operations_of_threads_all_complete(device: &dyn Device) {
     const THREADS: usize = 4;
     const EACH: usize = 300;
     let (sender, completed) = channel();
@@ -352,7 +345,8 @@ fn many_operations_of_threads_are_all_told(device: &dyn Device) {
                     // SAFETY: in bounds; the sources outlive all operations.
                     unsafe {
                         let done = Box::new(move |done| sender.send(done).unwrap());
-                        device.copy(End::Host(source.as_mut_ptr()), at(round % 2, i * 1000), len, done);
+                        let put = transfer(host(source.as_mut_ptr()), at(round % 2, i * 1000), len);
+                        device.start(put, done);
                     }
                     device.poll();
                 }
@@ -365,7 +359,7 @@ fn many_operations_of_threads_are_all_told(device: &dyn Device) {
     assert!(outcomes.iter().all(Result::is_ok));
     for (i, source) in sources.iter().enumerate() {
         let mut back = [0; 100];
-        copy(device, at(1, i * 1000), End::Host(back.as_mut_ptr()), 100);
+        copy(device, at(1, i * 1000), host(back.as_mut_ptr()), 100);
         assert_eq!(back[..], source[..100]);
     }
 }

@@ -2,9 +2,10 @@
 
 use oxshmem_memory::{
     copy,
+    op::Spot,
     word::{Atomic, Width},
 };
-use oxshmem_net::{Link, Spot, flush_all};
+use oxshmem_net::{Link, flush_all, outcome::update};
 
 use std::time::Instant;
 
@@ -29,7 +30,7 @@ fn pes_that_join_on_several_hosts_reach_each_other_and_leave_nothing_behind() {
             // Even numbers are on one host, odd ones on the other.
             let net = Arc::clone(pe.net().unwrap());
             for target in (0..n).filter(|&target| target % 2 != me % 2) {
-                net.update(spot(target, 8 * me), Width::Eight, Atomic::Set(me as u64 + 1)).unwrap();
+                update(&*net, spot(target, 8 * me), Atomic::Set(me as u64 + 1), Width::Eight).unwrap();
             }
             flush_all(&*net).await.unwrap();
             pe.bootstrap().barrier().await.unwrap();
@@ -42,7 +43,7 @@ fn pes_that_join_on_several_hosts_reach_each_other_and_leave_nothing_behind() {
             assert_eq!(wires.sent(me).messages, if me % 2 == 0 { 2 } else { 3 });
             pe.bootstrap().barrier().await.unwrap();
             assert!(pe.leave());
-            assert!(net.update(spot((me + 1) % 2, 0), Width::Eight, Atomic::Set(1)).is_err());
+            assert!(update(&*net, spot((me + 1) % 2, 0), Atomic::Set(1), Width::Eight).is_err());
             Arc::downgrade(pe.heap_map())
         });
         let start = Instant::now();

@@ -7,13 +7,9 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
-use oxshmem_net::{
-    Batch, Spot,
-    batch::{Entry, Question, first_entry},
-};
+use oxshmem_memory::op::{Address, Op, Verb};
+use oxshmem_net::{Batch, batch::first_entry};
 use oxshmem_progress::completion::{AllParts, Completion, complete};
-
-use super::Address;
 
 /// Bytes of the parts in which long transfers travel, and up to which small operations are gathered
 /// in one request.
@@ -29,37 +25,39 @@ const HEAD: usize = 64;
 
 /// Something to be done by another PE.
 pub(super) enum Request {
-    /// Operations in their order, which come `after` everything before them if that is said.
+    /// Operations in their order, which come `after` everything before them if that is set.
     Batch { batch: Batch, after: bool },
-    /// A part of a put. `free` completes when it is sent.
-    Put { offset: usize, from: Address, len: usize, free: Arc<AllParts> },
-    /// A part of a put, which the server gets from `there` in this PE's memory.
-    Pull { offset: usize, there: usize, len: usize, all: Arc<AllParts> },
-    /// A part of a get. One of more than [`PART`] bytes goes through a piece.
-    Get { offset: usize, to: Address, len: usize, got: Arc<AllParts> },
-    /// An atomic operation that fetches.
-    Fetch { question: Question, done: Completion<u64> },
+    /// An operation, or a part of one. A get of more than [`PART`] bytes goes through a piece, and
+    /// so does a put that is `pulled`: the server gets it from there in this PE's memory.
+    Op { op: Op, pulled: Option<usize>, done: Done },
+}
+
+/// What completes when a request is over.
+pub(super) enum Done {
+    Part(Arc<AllParts>),
+    Value(Completion<u64>),
 }
 
 /// A request on its way out.
 pub(super) enum Leaving {
-    Batch { batch: Batch, after: bool },
-    Put { offset: usize, from: Address, len: usize, free: Arc<AllParts> },
-    Pull { offset: usize, there: usize, len: usize },
-    Get { offset: usize, len: usize },
-    Fetch(Question),
+    Batch {
+        batch: Batch,
+        after: bool,
+    },
+    /// `free` completes when it is sent.
+    Op {
+        op: Op,
+        pulled: Option<usize>,
+        free: Option<Done>,
+    },
 }
 
 /// What a request under way is to bring.
 pub(super) enum Awaited {
     /// Nothing but that it is over.
     Nothing,
-    /// That it is over, so that the memory that it was pulled from is free.
-    Pulled(Arc<AllParts>),
-    /// So many bytes.
-    Bytes { to: Address, len: usize, got: Arc<AllParts> },
-    /// The value before.
-    Value(Completion<u64>),
+    /// The bytes of a get, or that it is over.
+    Op { op: Op, done: Done },
 }
 
 /// This PE as the client of another.
@@ -156,16 +154,10 @@ impl Client {
                 self.copied -= batch.bytes();
                 (Leaving::Batch { batch, after }, Awaited::Nothing)
             }
-            Request::Put { offset, from, len, free } => {
-                (Leaving::Put { offset, from, len, free }, Awaited::Nothing)
-            }
-            Request::Pull { offset, there, len, all } => {
-                (Leaving::Pull { offset, there, len }, Awaited::Pulled(all))
-            }
-            Request::Get { offset, to, len, got } => {
-                (Leaving::Get { offset, len }, Awaited::Bytes { to, len, got })
-            }
-            Request::Fetch { question, done } => (Leaving::Fetch(question), Awaited::Value(done)),
+            Request::Op { op, pulled, done } => match (op.verb, pulled) {
+                (Verb::Put(_), None) => (Leaving::Op { op, pulled, free: Some(done) }, Awaited::Nothing),
+                _ => (Leaving::Op { op, pulled, free: None }, Awaited::Op { op, done }),
+            },
         };
         self.under_way.insert(number, (takes, Some(awaited)));
         self.taken += takes;
@@ -242,30 +234,16 @@ impl Request {
         }
         let (mut parts, mut part, mut words) = (Vec::new(), Batch::default(), batch.words());
         while !words.is_empty() {
-            let (place, entry, len) = first_entry(words)?;
-            let all = match entry {
-                Entry::Put(bytes) => bytes,
-                Entry::Update(..) => 1,
-            };
-            for at in (0..all).step_by(PART) {
+            let (op, len) = first_entry(words)?;
+            let data = Address::from(words[2..].as_ptr().cast::<u8>());
+            let op = op.map(|at| at.on(0), |()| data);
+            let pieces = if let Verb::Put(_) = op.verb { op.pieces(PART) } else { op.pieces(usize::MAX) };
+            for piece in pieces {
                 if part.bytes() >= PART {
                     parts.push(std::mem::take(&mut part));
                 }
-                match entry {
-                    Entry::Put(bytes) => {
-                        let to = Spot { pe: 0, segment: place.segment, offset: place.offset + at };
-                        let from = words[2..].as_ptr().cast::<u8>().wrapping_add(at);
-                        // SAFETY: `first_entry` has seen that the entry has as many bytes.
-                        unsafe { part.put_from(to, from, PART.min(bytes - at)) };
-                    }
-                    Entry::Update(width, operation) => {
-                        part.update(
-                            Spot { pe: 0, segment: place.segment, offset: place.offset },
-                            width,
-                            operation,
-                        );
-                    }
-                }
+                // SAFETY: `first_entry` has seen that the entry has as many bytes.
+                unsafe { part.add(&piece) };
             }
             words = &words[len..];
         }
@@ -274,13 +252,31 @@ impl Request {
         Ok(parts.into_iter().enumerate().map(request).collect())
     }
 
+    /// Completes what waits for it, if anything does.
+    pub(super) fn fail(self, error: Error) {
+        if let Self::Op { done, .. } = self {
+            done.complete(Err(error));
+        }
+    }
+
     /// Bytes that it takes of the window.
     fn takes(&self) -> usize {
         HEAD + match self {
             Self::Batch { batch, .. } => batch.bytes(),
-            Self::Put { len, .. } => *len,
-            Self::Get { len, .. } if *len <= PART => *len,
-            Self::Get { .. } | Self::Pull { .. } | Self::Fetch { .. } => 0,
+            Self::Op { op: Op { verb, blocks, .. }, pulled, .. } => match verb {
+                Verb::Put(_) if pulled.is_none() => blocks.len,
+                Verb::Get(_) if blocks.len <= PART => blocks.len,
+                _ => 0,
+            },
+        }
+    }
+}
+
+impl Done {
+    pub(super) fn complete(self, outcome: Result<u64>) {
+        match self {
+            Self::Part(all) => all.note(outcome.map(drop)),
+            Self::Value(done) => complete(done, outcome),
         }
     }
 }
@@ -290,9 +286,7 @@ impl Awaited {
     pub(super) fn fail(self, error: Error) -> Option<Error> {
         match self {
             Self::Nothing => return Some(error),
-            Self::Pulled(all) => all.note(Err(error)),
-            Self::Bytes { got, .. } => got.note(Err(error)),
-            Self::Value(done) => complete(done, Err(error)),
+            Self::Op { done, .. } => done.complete(Err(error)),
         }
         None
     }
@@ -302,13 +296,7 @@ impl Ended {
     /// Completes all of it with the reason.
     pub(super) fn tell(self, why: &dyn Fn() -> Error) {
         for request in self.requests {
-            match request {
-                Request::Batch { .. } => {}
-                Request::Put { free: all, .. }
-                | Request::Pull { all, .. }
-                | Request::Get { got: all, .. } => all.note(Err(why())),
-                Request::Fetch { done, .. } => complete(done, Err(why())),
-            }
+            request.fail(why());
         }
         for awaited in self.awaited {
             // A flush reports it of those that nothing waits for.
@@ -325,8 +313,10 @@ mod tests {
     use super::*;
     use oxshmem_memory::{
         SegmentId,
+        op::Spot,
         word::{Atomic, Width},
     };
+    use oxshmem_progress::completion::any_value;
 
     fn batch(bytes: usize) -> Request {
         let mut batch = Batch::default();
@@ -335,7 +325,9 @@ mod tests {
     }
 
     fn put(len: usize, free: &Arc<AllParts>) -> Request {
-        Request::Put { offset: 0, from: Address(std::ptr::null_mut()), len, free: Arc::clone(free) }
+        let to = Spot { pe: 1, segment: SegmentId::Gpu, offset: 0 };
+        let op = Op::put(to, std::ptr::null::<u8>(), len);
+        Request::Op { op, pulled: None, done: Done::Part(Arc::clone(free)) }
     }
 
     fn outcomes() -> (impl Fn(&'static str) -> Completion, impl Fn() -> Vec<(&'static str, bool)>) {
@@ -427,17 +419,14 @@ mod tests {
         assert!(!client.is_waited_for());
 
         let (free, got) = (AllParts::new(done("free")), AllParts::new(done("got")));
-        client.add(Request::Get { offset: 0, to: Address(std::ptr::null_mut()), len: 8, got });
+        let at = Spot { pe: 1, segment: SegmentId::Gpu, offset: 0 };
+        let get = Op::get(at, std::ptr::null_mut::<u8>(), 8);
+        client.add(Request::Op { op: get, pulled: None, done: Done::Part(got) });
         leave(&mut client);
         client.add(put(8, &free));
         drop(free);
-        let question = oxshmem_net::batch::question(
-            Spot { pe: 1, segment: SegmentId::Gpu, offset: 0 },
-            Width::Eight,
-            Atomic::Fetch,
-        );
-        let asked = done("fetch");
-        client.add(Request::Fetch { question, done: Box::new(move |value| asked(value.map(drop))) });
+        let fetch = Op::atomic(at, Atomic::Fetch, Width::Eight);
+        client.add(Request::Op { op: fetch, pulled: None, done: Done::Value(any_value(done("fetch"))) });
         assert!(client.wait(client.given(), done("flush")).is_none());
         client.fail(lost()).tell(&lost);
         assert_eq!(outcomes(), [("free", false), ("fetch", false), ("got", false), ("flush", false)]);

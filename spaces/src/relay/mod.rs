@@ -7,10 +7,10 @@
 //! | request | with | answer |
 //! |---|---|---|
 //! | batch | operations, put and update, in their order | over |
-//! | put | a part of some bytes | over |
+//! | put | its head, and a part of some bytes | over |
 //! | pull | where a long part is in the client's memory, from where the server gets it | over |
-//! | get | – | a part of some bytes, or where a long one is ready, which the client gets |
-//! | fetch | an atomic operation | the value before |
+//! | get | its head | a part of some bytes, or where a long one is ready, which the client gets |
+//! | atomic operation | its head | the value before |
 //!
 //! Long parts are in [`pieces`] of symmetric memory, which the net below reaches and which devices
 //! copy to and from by themselves. A PE has some for what it serves and others for its own
@@ -33,6 +33,7 @@ mod tests;
 
 use std::{
     collections::HashMap,
+    ptr,
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, Ordering},
@@ -45,10 +46,14 @@ use oxshmem_base::{
     Error, Result,
     sync::{Mutex, lock},
 };
-use oxshmem_memory::{Segment, SegmentId, copy::copy};
-use oxshmem_net::{Batch, Listener, Net, Spot, Words};
+use oxshmem_memory::{
+    Segment, SegmentId,
+    copy::copy,
+    op::{Address, Op, Spot, Verb},
+};
+use oxshmem_net::{Batch, Listener, Net, Words, batch::encode};
 use oxshmem_progress::{
-    completion::{self, AllParts, Completion, complete},
+    completion::{self, AllParts, Completion, complete, no_value},
     executor::Executor,
     failure::Failure,
 };
@@ -56,7 +61,7 @@ use oxshmem_progress::{
 pub(crate) use self::pieces::ROOM;
 pub use self::pieces::{Piece, Pieces};
 use self::{
-    client::{Awaited, Client, Ended, Leaving, Request},
+    client::{Awaited, Client, Done, Ended, Leaving, Request},
     net::Staged,
     pieces::offset_in,
     server::Server,
@@ -65,17 +70,15 @@ use crate::device::AnyDevice;
 
 // The kinds of notifications, in the first word; the second is the request's number.
 const BATCH: u64 = 1;
-const PUT: u64 = 2;
-const GET: u64 = 3;
-const FETCH: u64 = 4;
-const OVER: u64 = 5;
-const BYTES: u64 = 6;
-const VALUE: u64 = 7;
-const FAILED: u64 = 8;
-const PULL: u64 = 9;
-const READY: u64 = 10;
+const OP: u64 = 2;
+const PULL: u64 = 3;
+const OVER: u64 = 4;
+const BYTES: u64 = 5;
+const VALUE: u64 = 6;
+const FAILED: u64 = 7;
+const READY: u64 = 8;
 /// The client has what was ready.
-const TAKEN: u64 = 11;
+const TAKEN: u64 = 9;
 
 /// Copied bytes that wait for their turn. A thread that adds more first makes progress, for so
 /// long.
@@ -157,19 +160,6 @@ struct Core {
     closed: AtomicBool,
 }
 
-/// An address on its way to another thread.
-#[derive(Clone, Copy)]
-struct Address(*mut u8);
-
-// SAFETY: it is only a number. Each use has its own reason that this is allowed.
-unsafe impl Send for Address {}
-
-impl Address {
-    fn get(self) -> *mut u8 {
-        self.0
-    }
-}
-
 impl Core {
     /// Does something with the client of a PE, if that can be reached.
     fn on_client<T>(&self, pe: usize, act: impl FnOnce(&mut Client) -> T) -> Result<T> {
@@ -215,23 +205,24 @@ impl Core {
                 // SAFETY: `done` holds the words.
                 unsafe { self.below.notify(pe, [BATCH, number, after.into(), 0, 0], from, len, done) };
             }
-            Leaving::Put { offset, from, len, free } => {
+            Leaving::Op { op, pulled: Some(there), .. } => {
+                let [what, len, ..] = encode(&op);
+                self.notify_words(pe, [PULL, number, what, len, there as u64], sent);
+            }
+            Leaving::Op { op, free, .. } => {
+                let [what, a, b, _] = encode(&op);
+                let (from, len) = match op.verb {
+                    Verb::Put(from) => (from.get().cast_const(), op.blocks.len),
+                    Verb::Get(_) | Verb::Atomic(..) => (ptr::null(), 0),
+                };
                 let done = Box::new(move |outcome: Result<()>| {
                     sent(&outcome);
-                    free.note(outcome);
+                    if let Some(free) = free {
+                        free.complete(outcome.map(|()| 0));
+                    }
                 });
-                let words = [PUT, number, offset as u64, 0, 0];
                 // SAFETY: the maker of the request keeps `from` until `free` completes.
-                unsafe { self.below.notify(pe, words, from.get(), len, done) };
-            }
-            Leaving::Pull { offset, there, len } => {
-                self.notify_words(pe, [PULL, number, offset as u64, len as u64, there as u64], sent);
-            }
-            Leaving::Get { offset, len } => {
-                self.notify_words(pe, [GET, number, offset as u64, len as u64, 0], sent);
-            }
-            Leaving::Fetch([first, operand, cond]) => {
-                self.notify_words(pe, [FETCH, number, first, operand, cond], sent);
+                unsafe { self.below.notify(pe, [OP, number, what, a, b], from, len, done) };
             }
         }
     }
@@ -239,11 +230,11 @@ impl Core {
     fn notify_words(&self, pe: usize, words: Words, sent: impl FnOnce(&Result<()>) + Send + 'static) {
         let done = Box::new(move |outcome| sent(&outcome));
         // SAFETY: there are no bytes.
-        unsafe { self.below.notify(pe, words, std::ptr::null(), 0, done) };
+        unsafe { self.below.notify(pe, words, ptr::null(), 0, done) };
     }
 
     /// Adds operations for `pe`, some of which are on device memory, and some on host memory if
-    /// that is said.
+    /// `on_host`.
     fn write(self: &Arc<Self>, pe: usize, batch: Batch, on_host: bool) -> Result<()> {
         let parts = Request::cut(batch, on_host)?;
         let copied = self.on_client(pe, |client| {
@@ -275,25 +266,24 @@ impl Core {
         }
     }
 
-    /// A transfer in parts of `step` bytes: `part` makes the request for each, by its place and
-    /// length.
-    fn transfer(
-        self: &Arc<Self>,
-        spot: Spot,
-        len: usize,
-        step: usize,
-        done: Completion,
-        part: impl Fn(usize, usize, Arc<AllParts>) -> Request,
-    ) {
-        let all = AllParts::new(done);
-        let added = self.on_client(spot.pe, |client| {
-            for at in (0..len).step_by(step) {
-                client.add(part(at, step.min(len - at), Arc::clone(&all)));
+    /// Adds a transfer in parts of `step` bytes, or an atomic operation. The server pulls a put
+    /// from that offset of this PE's memory, if it is given.
+    fn add(self: &Arc<Self>, op: Op, step: usize, pulled: Option<usize>, done: Completion<u64>) {
+        let pe = op.there.pe;
+        let mut requests = match op.verb {
+            Verb::Atomic(..) => vec![Request::Op { op, pulled, done: Done::Value(done) }],
+            Verb::Put(_) | Verb::Get(_) => {
+                let all = AllParts::new(no_value(done));
+                let part = |(i, op)| {
+                    let pulled = pulled.map(|there| there + i * step);
+                    Request::Op { op, pulled, done: Done::Part(Arc::clone(&all)) }
+                };
+                op.pieces(step).enumerate().map(part).collect()
             }
-        });
-        match added {
-            Ok(()) => self.depart(spot.pe),
-            Err(error) => all.note(Err(error)),
+        };
+        match self.on_client(pe, |client| requests.drain(..).for_each(|request| client.add(request))) {
+            Ok(()) => self.depart(pe),
+            Err(error) => requests.into_iter().for_each(|request| request.fail(error.clone())),
         }
     }
 
@@ -319,10 +309,10 @@ impl Core {
 
     fn flush(&self, pe: usize, done: Completion) {
         if !lock(&self.clients).get(&pe).is_some_and(Client::is_waited_for) {
-            return self.below.flush(pe, done);
+            return self.below.flush(Some(pe), done);
         }
         let both = AllParts::new(done);
-        self.below.flush(pe, both.part());
+        self.below.flush(Some(pe), both.part());
         self.when_over(pe, both.part(), |client| Some(client.given()));
     }
 
@@ -335,7 +325,7 @@ impl Core {
         for pe in pes {
             self.when_over(pe, all.part(), |client| Some(client.given()));
         }
-        self.below.flush_all(all.part());
+        self.below.flush(None, all.part());
     }
 
     fn end(&self) {
@@ -365,18 +355,22 @@ impl Core {
         let mut spoilt = None;
         match (kind, awaited) {
             (OVER, Awaited::Nothing) => {}
-            (OVER, Awaited::Pulled(all)) => drop(all),
-            (READY, Awaited::Bytes { to, len, got }) => match self.owner.spot(pe, value, len) {
-                Some(from) => return self.take(number, from, to, len, got),
-                None => got.note(Err(odd())),
-            },
-            (BYTES, Awaited::Bytes { to, len, got }) if bytes.len() == len => {
-                // SAFETY: `got` is not complete, so the maker of the request keeps room for `len`
-                // bytes.
-                unsafe { copy(to.get(), bytes.as_ptr(), len) };
-                drop(got);
+            (OVER, Awaited::Op { op: Op { verb: Verb::Put(_), .. }, done }) => done.complete(Ok(0)),
+            (READY, Awaited::Op { op: Op { verb: Verb::Get(to), blocks, .. }, done }) => {
+                match self.owner.spot(pe, value, blocks.len) {
+                    Some(from) => return self.take(number, Op::get(from, to, blocks.len), done),
+                    None => done.complete(Err(odd())),
+                }
             }
-            (VALUE, Awaited::Value(done)) => complete(done, Ok(value)),
+            (BYTES, Awaited::Op { op: Op { verb: Verb::Get(to), blocks, .. }, done })
+                if bytes.len() == blocks.len =>
+            {
+                // SAFETY: `done` is not complete, so the maker of the request keeps room for as
+                // many bytes.
+                unsafe { copy(to.get(), bytes.as_ptr(), bytes.len()) };
+                done.complete(Ok(0));
+            }
+            (VALUE, Awaited::Op { op: Op { verb: Verb::Atomic(..), .. }, done }) => done.complete(Ok(value)),
             (kind, awaited) => {
                 let error = if kind == FAILED { failed() } else { odd() };
                 spoilt = awaited.fail(error);
@@ -386,19 +380,18 @@ impl Core {
     }
 
     /// Gets what is ready in a piece of the server.
-    fn take(self: &Arc<Self>, number: u64, from: Spot, to: Address, len: usize, got: Arc<AllParts>) {
-        let core = Arc::downgrade(self);
-        let done = move |taken: Result<()>| {
-            got.note(taken);
-            drop(got);
+    fn take(self: &Arc<Self>, number: u64, get: Op, done: Done) {
+        let (core, pe) = (Arc::downgrade(self), get.there.pe);
+        let taken = move |taken: Result<u64>| {
+            done.complete(taken);
             if let Some(core) = core.upgrade() {
-                core.notify_words(from.pe, [TAKEN, number, 0, 0, 0], |_| {});
-                core.end_request(from.pe, number, None);
+                core.notify_words(pe, [TAKEN, number, 0, 0, 0], |_| {});
+                core.end_request(pe, number, None);
             }
         };
-        // SAFETY: `got` is not complete before, so the maker of the request keeps room for `len`
+        // SAFETY: `done` is not complete before, so the maker of the request keeps room for the
         // bytes.
-        unsafe { self.below.get(from, to.get(), len, Box::new(done)) };
+        unsafe { self.below.start(get, Box::new(taken)) };
     }
 
     /// A request is over.
@@ -414,7 +407,7 @@ impl Core {
 impl Listener for Core {
     fn notified(self: Arc<Self>, from: usize, words: Words, bytes: Vec<u8>) {
         match words[0] {
-            BATCH | PUT | GET | FETCH | PULL => {
+            BATCH | OP | PULL => {
                 let taken = lock(&self.servers).entry(from).or_default().take_in(words, bytes);
                 match (taken, self.owner.executor.upgrade()) {
                     (Ok(()), _) => self.serve(from),

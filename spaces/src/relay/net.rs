@@ -1,4 +1,4 @@
-//! The trait [`Net`], with device memory.
+//! The traits of a net, with device memory.
 
 use std::{
     fmt,
@@ -8,21 +8,17 @@ use std::{
 use oxshmem_base::Result;
 use oxshmem_memory::{
     SegmentId,
-    word::{Atomic, Signal, Width},
+    op::{Address, Op, Spot, Verb},
 };
-use oxshmem_net::{
-    Batch, Listener, Net, Shape, Spot, Words,
-    batch::{first_entry, question},
-    get_each,
-};
+use oxshmem_net::{Batch, Listener, Mail, Net, Takes, Way, Words, batch::first_entry};
 use oxshmem_progress::{
     completion::{Completion, complete},
     source::{Armed, Source},
 };
 
 use super::{
-    Address, Core,
-    client::{LONG, PART, Request},
+    Core,
+    client::{LONG, PART},
     pieces::PIECE,
 };
 
@@ -33,8 +29,8 @@ pub(super) struct Staged(pub(super) Arc<Core>);
 fn kinds(batch: &Batch) -> Result<[bool; 2]> {
     let (mut kinds, mut words) = ([false; 2], batch.words());
     while !words.is_empty() {
-        let (place, _, len) = first_entry(words)?;
-        kinds[usize::from(!place.on_device())] = true;
+        let (op, len) = first_entry(words)?;
+        kinds[usize::from(!op.there.on_device())] = true;
         words = &words[len..];
     }
     Ok(kinds)
@@ -66,123 +62,58 @@ impl Source for Staged {
     }
 }
 
+/// Whether an operation, or its signal, is on device memory.
+fn is_on_device(op: &Op) -> bool {
+    let is_device = |at: Spot| at.segment == SegmentId::Gpu;
+    is_device(op.there) || op.then.is_some_and(|(at, _)| is_device(at))
+}
+
 // SAFETY: on host memory, operations are those of the net below. On device memory, `Request`s hold
 // what completes when they are over, and name the bytes that the caller keeps until then.
+unsafe impl Way<Spot, Address> for Staged {
+    unsafe fn start(&self, op: Op, done: Completion<u64>) {
+        let (core, len) = (&self.0, op.blocks.len);
+        match op.verb {
+            // SAFETY: passed on to the caller.
+            Verb::Put(_) if !is_on_device(&op) => unsafe { core.below.start(op, done) },
+            Verb::Get(_) | Verb::Atomic(..) if !is_on_device(&op) => {
+                let below = Arc::clone(&core.below);
+                core.after_batches(op.there.pe, move |before| match before {
+                    // SAFETY: passed on to the caller.
+                    Ok(()) => unsafe { below.start(op, done) },
+                    Err(error) => complete(done, Err(error)),
+                });
+            }
+            Verb::Put(from) => match core.owner.offset_of(from, len).filter(|_| len > LONG) {
+                Some(there) => core.add(op, PIECE, Some(there), done),
+                None => core.add(op, PART, None, done),
+            },
+            Verb::Get(_) => core.add(op, if len > LONG { PIECE } else { PART }, None, done),
+            Verb::Atomic(..) => core.add(op, len, None, done),
+        }
+    }
+
+    fn flush(&self, pe: Option<usize>, done: Completion) {
+        match pe {
+            Some(pe) => self.0.flush(pe, done),
+            None => self.0.flush_all(done),
+        }
+    }
+}
+
+// SAFETY: the net below takes what it says; of operations on device memory each block goes by
+// itself.
 unsafe impl Net for Staged {
+    fn takes(&self, op: &Op) -> Takes {
+        match is_on_device(op) {
+            true if op.blocks.count == 1 && op.then.is_none() => Takes::Whole,
+            true => Takes::Each,
+            false => self.0.below.takes(op),
+        }
+    }
+
     fn eager_limit(&self) -> usize {
         self.0.below.eager_limit()
-    }
-
-    unsafe fn put_eager(&self, to: Spot, from: *const u8, len: usize) -> Result<()> {
-        if to.segment != SegmentId::Gpu {
-            // SAFETY: passed on to the caller.
-            return unsafe { self.0.below.put_eager(to, from, len) };
-        }
-        for at in (0..len).step_by(PART) {
-            let part = PART.min(len - at);
-            let mut batch = Batch::with_capacity(part + 32);
-            // SAFETY: the caller's `from` is readable.
-            unsafe { batch.put_from(Spot { offset: to.offset + at, ..to }, from.wrapping_add(at), part) };
-            self.0.write(to.pe, batch, false)?;
-        }
-        Ok(())
-    }
-
-    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Completion) {
-        if to.segment != SegmentId::Gpu {
-            // SAFETY: passed on to the caller.
-            return unsafe { self.0.below.put(to, from, len, done) };
-        }
-        let from = Address(from.cast_mut());
-        if let Some(there) = self.0.owner.offset_of(from, len).filter(|_| len > LONG) {
-            return self.0.transfer(to, len, PIECE, done, |at, len, all| Request::Pull {
-                offset: to.offset + at,
-                there: there + at,
-                len,
-                all,
-            });
-        }
-        self.0.transfer(to, len, PART, done, |at, len, free| {
-            let from = Address(from.get().wrapping_add(at));
-            Request::Put { offset: to.offset + at, from, len, free }
-        });
-    }
-
-    unsafe fn put_signal(
-        &self,
-        to: Spot,
-        from: *const u8,
-        len: usize,
-        at: Spot,
-        update: Signal,
-        done: Completion,
-    ) -> Option<Completion> {
-        if to.segment == SegmentId::Gpu || at.segment == SegmentId::Gpu {
-            return Some(done);
-        }
-        // SAFETY: passed on to the caller.
-        unsafe { self.0.below.put_signal(to, from, len, at, update, done) }
-    }
-
-    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
-        let to = Address(to);
-        if from.segment != SegmentId::Gpu {
-            let below = Arc::clone(&self.0.below);
-            return self.0.after_batches(from.pe, move |before| match before {
-                // SAFETY: passed on to the caller.
-                Ok(()) => unsafe { below.get(from, to.get(), len, done) },
-                Err(error) => complete(done, Err(error)),
-            });
-        }
-        let step = if len > LONG { PIECE } else { PART };
-        self.0.transfer(from, len, step, done, |at, len, got| {
-            let to = Address(to.get().wrapping_add(at));
-            Request::Get { offset: from.offset + at, to, len, got }
-        });
-    }
-
-    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Completion) {
-        let to = Address(to);
-        if from.segment != SegmentId::Gpu {
-            let below = Arc::clone(&self.0.below);
-            return self.0.after_batches(from.pe, move |before| match before {
-                // SAFETY: passed on to the caller.
-                Ok(()) => unsafe { below.get_packed(from, blocks, to.get(), done) },
-                Err(error) => complete(done, Err(error)),
-            });
-        }
-        // SAFETY: passed on to the caller.
-        unsafe { get_each(self, from, blocks, to.get(), done) }
-    }
-
-    fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()> {
-        if at.segment != SegmentId::Gpu {
-            return self.0.below.update(at, width, operation);
-        }
-        let mut batch = Batch::with_capacity(size_of::<[u64; 2]>());
-        batch.update(at, width, operation);
-        self.0.write(at.pe, batch, false)
-    }
-
-    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
-        if at.segment != SegmentId::Gpu {
-            let below = Arc::clone(&self.0.below);
-            return self.0.after_batches(at.pe, move |before| match before {
-                Ok(()) => below.fetch(at, width, operation, done),
-                Err(error) => complete(done, Err(error)),
-            });
-        }
-        let mut done = Some(done);
-        let question = question(at, width, operation);
-        let added = self.0.on_client(at.pe, |client| {
-            if let Some(done) = done.take() {
-                client.add(Request::Fetch { question, done });
-            }
-        });
-        match (added, done) {
-            (Err(error), Some(done)) => complete(done, Err(error)),
-            _ => self.0.depart(at.pe),
-        }
     }
 
     fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
@@ -206,14 +137,20 @@ unsafe impl Net for Staged {
         self.0.below.send_gathered();
     }
 
-    fn flush(&self, pe: usize, done: Completion) {
-        self.0.flush(pe, done);
+    fn close(&self) {
+        // It serves others for as long as they may want something.
+        self.0.below.close();
+        self.0.end();
     }
 
-    fn flush_all(&self, done: Completion) {
-        self.0.flush_all(done);
+    fn abandon(&self) {
+        self.0.below.abandon();
+        self.0.end();
     }
+}
 
+// SAFETY: all of it is the net's below.
+unsafe impl Mail for Staged {
     unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion) {
         // SAFETY: passed on to the caller.
         unsafe { self.0.below.send(pe, tag, from, len, done) }
@@ -235,17 +172,6 @@ unsafe impl Net for Staged {
 
     fn listen(&self, listener: Weak<dyn Listener>) {
         self.0.below.listen(listener);
-    }
-
-    fn close(&self) {
-        // It serves others for as long as they may want something.
-        self.0.below.close();
-        self.0.end();
-    }
-
-    fn abandon(&self) {
-        self.0.below.abandon();
-        self.0.end();
     }
 }
 

@@ -8,10 +8,8 @@ use std::{
 };
 
 use oxshmem_base::sync::{Mutex, lock};
-use oxshmem_memory::Segment;
+use oxshmem_memory::{Segment, op::Address};
 use oxshmem_progress::completion;
-
-use super::Address;
 
 /// Bytes of a piece.
 pub const PIECE: usize = 512 << 10;

@@ -4,19 +4,25 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use oxshmem_base::{Error, Result, sync::lock};
-use oxshmem_memory::word::{Atomic, Width};
+use oxshmem_memory::{
+    op::{Op, Verb},
+    word::Atomic,
+};
 use oxshmem_net::{
     Words, apply,
-    batch::{Entry, Location, decode, first_entry, malformed},
+    batch::{Location, decode, first_entry, malformed},
 };
 use oxshmem_progress::completion::{AllParts, Completion};
 
 use super::{
-    BATCH, BYTES, Core, FAILED, FETCH, GET, OVER, PULL, PUT, READY, VALUE,
+    BATCH, BYTES, Core, FAILED, OP, OVER, PULL, READY, VALUE,
     client::{MOST, PART},
     pieces::{PIECE, Piece},
 };
-use crate::device::{DevicePlace, End};
+use crate::device::{DeviceOp, DevicePlace};
+
+/// An operation that another PE asks for.
+type Remote = Op<Location, ()>;
 
 /// This PE as the server of another: the requests of that PE.
 #[derive(Default)]
@@ -107,11 +113,8 @@ impl Core {
     /// Starts what a request asks for. False if the next must not be taken up yet.
     fn perform(self: &Arc<Self>, from: usize, [kind, number, a, b, c]: Words, bytes: Vec<u8>) -> bool {
         let started = match kind {
-            PUT => self.put(from, number, a as usize, bytes),
-            PULL => self.pull(from, number, a as usize, b as usize, c),
-            GET if b > PART as u64 => self.make_ready(from, number, a as usize, b as usize),
-            GET => self.get(from, number, a as usize, b as usize),
-            FETCH => self.fetch(from, number, [a, b, c]),
+            OP => decode([a, b, c, 1]).and_then(|op| self.begin(from, number, op, bytes)),
+            PULL => decode([a, b, 0, 1]).and_then(|op| self.pull(from, number, op, c)),
             BATCH => {
                 let words: Arc<[u64]> =
                     bytes.as_chunks().0.iter().map(|&word| u64::from_ne_bytes(word)).collect();
@@ -126,39 +129,67 @@ impl Core {
         true
     }
 
-    fn put(self: &Arc<Self>, from: usize, number: u64, offset: usize, bytes: Vec<u8>) -> Result<()> {
-        let (at, len, start) = (self.place(offset, bytes.len(), 1)?, bytes.len(), bytes.as_ptr());
-        let answer = self.written(from, number);
-        let done = Box::new(move |copied: Result<()>| {
-            drop(bytes);
-            answer(copied);
-        });
+    /// Starts an operation, of which a put comes with its bytes.
+    fn begin(self: &Arc<Self>, from: usize, number: u64, op: Remote, bytes: Vec<u8>) -> Result<()> {
+        match op.verb {
+            Verb::Put(()) => self.put(from, number, op, bytes),
+            Verb::Get(()) if op.blocks.len > PART => self.make_ready(from, number, op),
+            Verb::Get(()) => self.get(from, number, op),
+            Verb::Atomic(operation, _) => {
+                let core = Arc::downgrade(self);
+                self.atomic(op, move |before| {
+                    let Some(core) = core.upgrade() else { return };
+                    if operation != Atomic::Fetch {
+                        core.owner.ring_device();
+                    }
+                    match before {
+                        Ok(before) => core.notify_words(from, [VALUE, number, before, 0, 0], |_| {}),
+                        Err(error) => core.answer(from, number)(Err(error)),
+                    }
+                })
+            }
+        }
+    }
+
+    fn put(self: &Arc<Self>, from: usize, number: u64, op: Remote, bytes: Vec<u8>) -> Result<()> {
+        let at = self.place(op.there, bytes.len(), 1)?;
+        let (put, answer) = (Op::put(at, bytes.as_ptr(), bytes.len()), self.written(from, number));
         // SAFETY: the place is in bounds, and `done` holds the bytes.
-        unsafe { self.owner.device.copy(End::Host(start.cast_mut()), End::Device(at), len, done) };
+        unsafe { self.start_holding(put, bytes, answer) };
         Ok(())
     }
 
+    /// Starts an operation that needs what `held` has until it is over.
+    ///
+    /// # Safety
+    /// As for [`start`](oxshmem_net::Way::start).
+    unsafe fn start_holding(&self, op: DeviceOp, held: impl Send + 'static, done: Completion) {
+        let done = Box::new(move |over: Result<u64>| {
+            drop(held);
+            done(over.map(drop));
+        });
+        // SAFETY: passed on to the caller.
+        unsafe { self.owner.device.start(op, done) };
+    }
+
     /// Gets a part of a put from the client's memory.
-    fn pull(self: &Arc<Self>, from: usize, number: u64, offset: usize, len: usize, there: u64) -> Result<()> {
+    fn pull(self: &Arc<Self>, from: usize, number: u64, op: Remote, there: u64) -> Result<()> {
+        let len = op.blocks.len;
         let source = self.owner.spot(from, there, len).filter(|_| len <= PIECE).ok_or_else(malformed)?;
-        let (at, core) = (self.place(offset, len, 1)?, Arc::downgrade(self));
+        let (at, core) = (self.place(op.there, len, 1)?, Arc::downgrade(self));
         if let Some(server) = lock(&self.servers).get_mut(&from) {
             server.pulled += 1;
         }
         self.owner.pieces.take(move |piece| {
             let Some(this) = core.upgrade() else { return };
             let start = piece.start();
-            let then = move |got: Result<()>| {
+            let then = move |got: Result<u64>| {
                 let Some(core) = core.upgrade() else { return };
-                let (start, answer) = (End::Host(piece.start()), core.written(from, number));
-                let done: Completion = Box::new(move |copied| {
-                    drop(piece);
-                    answer(copied);
-                });
+                let (put, answer) = (Op::put(at, piece.start(), len), core.written(from, number));
                 match got {
-                    // SAFETY: the place is in bounds, and `done` holds the piece.
-                    Ok(()) => unsafe { core.owner.device.copy(start, End::Device(at), len, done) },
-                    Err(_) => done(got),
+                    // SAFETY: the place is in bounds, and the piece is held.
+                    Ok(_) => unsafe { core.start_holding(put, piece, answer) },
+                    Err(error) => answer(Err(error)),
                 }
                 if let Some(server) = lock(&core.servers).get_mut(&from) {
                     server.pulled -= 1;
@@ -166,14 +197,15 @@ impl Core {
                 core.serve(from);
             };
             // SAFETY: a piece has room for `len` bytes, and `then` holds it.
-            unsafe { this.below.get(source, start, len, Box::new(then)) };
+            unsafe { this.below.start(Op::get(source, start, len), Box::new(then)) };
         });
         Ok(())
     }
 
     /// Copies a long part of a get to where the client gets it.
-    fn make_ready(self: &Arc<Self>, from: usize, number: u64, offset: usize, len: usize) -> Result<()> {
-        let at = self.place(offset, len, 1)?;
+    fn make_ready(self: &Arc<Self>, from: usize, number: u64, op: Remote) -> Result<()> {
+        let len = op.blocks.len;
+        let at = self.place(op.there, len, 1)?;
         if len > PIECE {
             return Err(malformed());
         }
@@ -181,10 +213,10 @@ impl Core {
         self.owner.pieces.take(move |piece| {
             let Some(this) = core.upgrade() else { return };
             let (start, ready) = (piece.start(), piece.offset() as u64);
-            let done = Box::new(move |copied: Result<()>| {
+            let done = Box::new(move |copied: Result<u64>| {
                 let Some(core) = core.upgrade() else { return };
-                if copied.is_err() {
-                    return core.answer(from, number)(copied);
+                if let Err(error) = copied {
+                    return core.answer(from, number)(Err(error));
                 }
                 if let Some(server) = lock(&core.servers).get_mut(&from) {
                     server.ready.insert(number, piece);
@@ -193,7 +225,7 @@ impl Core {
             });
             // SAFETY: the place is in bounds, a piece has room for `len` bytes, and `done` holds
             // it.
-            unsafe { this.owner.device.copy(End::Device(at), End::Host(start), len, done) };
+            unsafe { this.owner.device.start(Op::get(at, start, len), done) };
         });
         Ok(())
     }
@@ -205,15 +237,16 @@ impl Core {
         drop(piece);
     }
 
-    fn get(self: &Arc<Self>, from: usize, number: u64, offset: usize, len: usize) -> Result<()> {
-        let at = self.place(offset, len, 1)?;
+    fn get(self: &Arc<Self>, from: usize, number: u64, op: Remote) -> Result<()> {
+        let len = op.blocks.len;
+        let at = self.place(op.there, len, 1)?;
         let mut bytes = vec![0u8; len];
         let start = bytes.as_mut_ptr();
         let core = Arc::downgrade(self);
-        let done = Box::new(move |copied: Result<()>| {
+        let done = Box::new(move |copied: Result<u64>| {
             let Some(core) = core.upgrade() else { return };
-            if copied.is_err() {
-                return core.answer(from, number)(copied);
+            if let Err(error) = copied {
+                return core.answer(from, number)(Err(error));
             }
             let start = bytes.as_ptr();
             // A PE that is gone needs no answer.
@@ -222,23 +255,8 @@ impl Core {
             unsafe { core.below.notify(from, [BYTES, number, 0, 0, 0], start, len, sent) };
         });
         // SAFETY: the place is in bounds, and `done` holds the bytes.
-        unsafe { self.owner.device.copy(End::Device(at), End::Host(start), len, done) };
+        unsafe { self.owner.device.start(Op::get(at, start, len), done) };
         Ok(())
-    }
-
-    fn fetch(self: &Arc<Self>, from: usize, number: u64, question: [u64; 3]) -> Result<()> {
-        let (width, operation) = decode(question)?;
-        let core = Arc::downgrade(self);
-        self.atomic(Location::of(question[0])?.offset, width, operation, move |before| {
-            let Some(core) = core.upgrade() else { return };
-            if !matches!(operation, Atomic::Fetch) {
-                core.owner.ring_device();
-            }
-            match before {
-                Ok(before) => core.notify_words(from, [VALUE, number, before, 0, 0], |_| {}),
-                Err(error) => core.answer(from, number)(Err(error)),
-            }
-        })
     }
 
     /// Performs a batch from where it is. False if it goes on later.
@@ -247,15 +265,15 @@ impl Core {
             let entry = first_entry(&run.words[run.at..]);
             let (started, len) = match entry {
                 Err(error) => (Err(error), 0),
-                Ok((place, entry, len)) if place.on_device() => {
+                Ok((op, len)) if op.there.on_device() => {
                     run.behind_device = true;
-                    (self.start(&run, place.offset, entry), len)
+                    (self.start(&run, op), len)
                 }
                 Ok(_) if run.behind_device => {
                     run.behind_device = false;
                     return self.run_later(run);
                 }
-                Ok((_, _, len)) => {
+                Ok((_, len)) => {
                     let [heap, scratch] = &self.owner.segments;
                     let words = &run.words[run.at..run.at + len];
                     // SAFETY: both are this PE's memory, which is mapped for as long as it has a
@@ -279,14 +297,14 @@ impl Core {
     /// Goes on with a batch when what the device has under way on this PE's memory is over.
     fn run_later(self: &Arc<Self>, run: Run) -> bool {
         let core = Arc::downgrade(self);
-        let nothing = std::ptr::dangling_mut::<u64>().cast();
+        let nothing = std::ptr::dangling::<u64>().cast::<u8>();
         // SAFETY: where this PE's own memory of the device begins.
         let here = unsafe { DevicePlace::new(self.owner.block, 0) };
-        let done = Box::new(move |over: Result<()>| {
+        let done = Box::new(move |over: Result<u64>| {
             let Some(core) = core.upgrade() else { return };
             let from = run.from;
             let goes_on = match over {
-                Ok(()) => !core.run(run),
+                Ok(_) => !core.run(run),
                 Err(error) => {
                     run.last.note(Err(error));
                     false
@@ -298,51 +316,34 @@ impl Core {
             }
         });
         // SAFETY: there are no bytes. It comes after what was started on this PE's memory before.
-        unsafe { self.owner.device.copy(End::Host(nothing), End::Device(here), 0, done) };
+        unsafe { self.owner.device.start(Op::put(here, nothing, 0), done) };
         false
     }
 
     /// Starts an entry of a batch.
-    fn start(self: &Arc<Self>, run: &Run, offset: usize, entry: Entry) -> Result<()> {
-        let part = run.last.part();
-        match entry {
-            Entry::Put(len) => {
-                let at = self.place(offset, len, 1)?;
-                // Behind the entry's head.
-                let start = run.words[run.at + 2..].as_ptr().cast_mut().cast();
-                let words = Arc::clone(&run.words);
-                let done = Box::new(move |copied: Result<()>| {
-                    drop(words);
-                    part(copied);
-                });
-                // SAFETY: the place is in bounds, and `done` holds the words, of which the entry
-                // has as many.
-                unsafe { self.owner.device.copy(End::Host(start), End::Device(at), len, done) };
-                Ok(())
-            }
-            Entry::Update(width, operation) => {
-                self.atomic(offset, width, operation, move |before| part(before.map(drop)))
-            }
-        }
+    fn start(self: &Arc<Self>, run: &Run, op: Remote) -> Result<()> {
+        let Verb::Put(()) = op.verb else { return self.atomic(op, run.last.part()) };
+        let at = self.place(op.there, op.blocks.len, 1)?;
+        // Behind the entry's head.
+        let start = run.words[run.at + 2..].as_ptr().cast::<u8>();
+        let put = Op::put(at, start, op.blocks.len);
+        // SAFETY: the place is in bounds, and the words are held, of which the entry has as many.
+        unsafe { self.start_holding(put, Arc::clone(&run.words), run.last.part()) };
+        Ok(())
     }
 
-    fn atomic(
-        self: &Arc<Self>,
-        offset: usize,
-        width: Width,
-        operation: Atomic<u64>,
-        done: impl FnOnce(Result<u64>) + Send + 'static,
-    ) -> Result<()> {
-        let at = self.place(offset, width as usize, width as usize)?;
+    fn atomic(self: &Arc<Self>, op: Remote, done: impl FnOnce(Result<u64>) + Send + 'static) -> Result<()> {
+        let Verb::Atomic(operation, width) = op.verb else { return Err(malformed()) };
+        let at = self.place(op.there, width as usize, width as usize)?;
         // SAFETY: the word is in bounds and aligned, as just checked.
-        unsafe { self.owner.device.atomic(at, width, operation, Box::new(done)) };
+        unsafe { self.owner.device.start(Op::atomic(at, operation, width), Box::new(done)) };
         Ok(())
     }
 
     /// Device memory of this PE, if `len` bytes there are in bounds and aligned to `align`.
-    fn place(&self, offset: usize, len: usize, align: usize) -> Result<DevicePlace> {
-        let room = self.owner.device.segment().len();
-        let inside = offset.checked_add(len).is_some_and(|end| end <= room);
+    fn place(&self, at: Location, len: usize, align: usize) -> Result<DevicePlace> {
+        let (offset, room) = (at.offset, self.owner.device.segment().len());
+        let inside = at.on_device() && offset.checked_add(len).is_some_and(|end| end <= room);
         match inside && offset.is_multiple_of(align) {
             // SAFETY: just checked, of this PE's own memory.
             true => Ok(unsafe { DevicePlace::new(self.owner.block, offset) }),

@@ -3,12 +3,12 @@
 use oxshmem_base::settings::FenceSide;
 use oxshmem_memory::{
     SegmentId,
-    word::{Atomic, Signal, Width},
+    word::{Atomic, Width},
 };
 use oxshmem_net::{
     Link, Model, Wires,
     model::wires,
-    outcome::{outcome, wait},
+    outcome::{outcome, update, wait},
     suite::{self, End, Job, MEMORY},
 };
 use oxshmem_progress::{fabric::Fabric, failure::Failure, source::Source, wait::WaitPolicy};
@@ -25,7 +25,7 @@ fn three(link: Link, latency: Duration) -> (Arc<Wires>, [End; 3]) {
     (wires, ends.map(|(end, _)| end))
 }
 
-/// The same with what their nets are made of.
+/// [`three`] PEs, with what their nets are made of.
 fn three_with_cores(link: Link, latency: Duration) -> (Arc<Wires>, [(End, Arc<Core>); 3]) {
     let wires = wires(3, link);
     let fabrics = [2, 1].map(|n| Arc::new(Fabric::new(n, 2 * MEMORY + ROOM, true).unwrap()));
@@ -66,13 +66,14 @@ fn on_host(pe: usize, offset: usize) -> Spot {
 
 fn flushed(end: &End, pe: usize) {
     let (slot, done) = outcome();
-    end.net.flush(pe, done);
+    end.net.flush(Some(pe), done);
     wait(&slot).as_ref().unwrap();
 }
 
 fn value(end: &End, at: Spot) -> u64 {
     let (slot, done) = outcome();
-    end.net.fetch(at, Width::Eight, Atomic::Fetch, done);
+    // SAFETY: the word is in bounds and aligned.
+    unsafe { end.net.start(Op::atomic(at, Atomic::Fetch, Width::Eight), done) };
     *wait(&slot).as_ref().unwrap()
 }
 
@@ -100,9 +101,9 @@ fn operations_on_host_and_device_memory_in_one_batch_keep_their_order() {
             let bytes = vec![round as u8; len];
             let mut batch = Batch::default();
             batch.put(on_device(1, 0), &bytes);
-            batch.signal(on_host(1, 0), Signal::Set(round));
+            batch.update(on_host(1, 0), Atomic::Set(round), Width::Eight);
             batch.put(on_host(1, 64), &bytes);
-            batch.signal(on_device(1, MEMORY - 8), Signal::Set(round));
+            batch.update(on_device(1, MEMORY - 8), Atomic::Set(round), Width::Eight);
             from.net.apply(1, batch).unwrap();
             // A PE that reads sees what it has written, in either memory.
             assert_eq!((value(from, on_host(1, 0)), value(from, on_device(1, MEMORY - 8))), (round, round));
@@ -110,7 +111,7 @@ fn operations_on_host_and_device_memory_in_one_batch_keep_their_order() {
                 let mut there = vec![0; len];
                 let (slot, done) = outcome();
                 // SAFETY: the bytes are there until the end of the block, which waits for it.
-                unsafe { from.net.get(spot, there.as_mut_ptr(), len, done) };
+                unsafe { from.net.start(Op::get(spot, there.as_mut_ptr(), len), done) };
                 wait(&slot).as_ref().unwrap();
                 assert!(there == bytes, "{spot:?} {len} {round}");
             }
@@ -124,12 +125,13 @@ fn what_is_beyond_the_device_is_an_error_at_the_pe_that_asked() {
     let (_wires, ends) = three(Link::default(), Duration::ZERO);
     let from = &ends[0];
     let (slot, done) = outcome();
-    from.net.fetch(on_device(1, MEMORY), Width::Eight, Atomic::Fetch, done);
+    // SAFETY: the server checks the place.
+    unsafe { from.net.start(Op::atomic(on_device(1, MEMORY), Atomic::Fetch, Width::Eight), done) };
     let error = wait(&slot).as_ref().unwrap_err().to_string();
     assert!(error.contains("on PE 1"), "{error}");
-    from.net.update(on_device(1, 4), Width::Eight, Atomic::Add(1)).unwrap();
+    update(&*from.net, on_device(1, 4), Atomic::Add(1), Width::Eight).unwrap();
     let (slot, done) = outcome();
-    from.net.flush_all(done);
+    from.net.flush(None, done);
     assert!(wait(&slot).is_err());
     assert_eq!(value(from, on_device(1, 0)), 0);
     flushed(from, 1);
@@ -146,47 +148,51 @@ fn what_is_under_way_when_the_job_fails_fails_too() {
     let (before, fetched) = outcome::<u64>();
     // SAFETY: the bytes are there until the end of the test, which waits for both.
     unsafe {
-        from.net.put(on_device(1, 0), bytes.as_ptr(), bytes.len(), sent);
-        from.net.get(on_device(1, 0), bytes.as_mut_ptr(), 8, arrived);
+        from.net.start(Op::put(on_device(1, 0), bytes.as_ptr(), bytes.len()), sent);
+        from.net.start(Op::get(on_device(1, 0), bytes.as_mut_ptr(), 8), arrived);
+        from.net.start(Op::atomic(on_device(1, 0), Atomic::Fetch, Width::Eight), fetched);
     }
-    from.net.fetch(on_device(1, 0), Width::Eight, Atomic::Fetch, fetched);
     let (flush, over) = outcome();
-    from.net.flush(1, over);
+    from.net.flush(Some(1), over);
     wires.fail(&Failure::PeLost { pe: 1, how: "it is a test".into() });
-    for error in
-        [wait(&put), wait(&got), wait(&flush), &wait(&before).as_ref().map(drop).map_err(Clone::clone)]
-    {
-        assert!(matches!(error, Err(Error::PeLost { pe: 1, .. })), "{error:?}");
+    for outcome in [&put, &got, &before].map(|slot| wait(slot).clone()) {
+        assert!(matches!(outcome, Err(Error::PeLost { pe: 1, .. })), "{outcome:?}");
     }
-    assert!(from.net.update(on_device(1, 0), Width::Eight, Atomic::Add(1)).is_err());
+    assert!(matches!(wait(&flush), Err(Error::PeLost { pe: 1, .. })));
+    assert!(update(&*from.net, on_device(1, 0), Atomic::Add(1), Width::Eight).is_err());
 }
 
 #[test]
 fn requests_and_answers_are_taken_or_refused_whatever_is_in_them() {
     let (_wires, [(_end, core), _, _]) = three_with_cores(Link::default(), Duration::ZERO);
-    let said = |words: Words, bytes: &[u8]| {
+    let words_and = |words: Words, bytes: &[u8]| {
         let mut all: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         all.extend(bytes);
         all
     };
+    let nothing = std::ptr::null_mut::<u8>();
+    let head = |kind, op: Op| {
+        let [what, a, ..] = encode(&op);
+        [kind, 0, what, a, 4096]
+    };
     let mut real = vec![
-        said([PUT, 0, 64, 0, 0], &[1; 100]),
-        said([GET, 0, 64, 100, 0], &[]),
-        said([GET, 0, 64, 100_000, 0], &[]),
-        said([PULL, 0, 64, 100_000, 4096], &[]),
-        said([READY, 0, 4096, 0, 0], &[]),
-        said([TAKEN, 0, 0, 0, 0], &[]),
-        said([OVER, 0, 0, 0, 0], &[]),
-        said([BYTES, 0, 0, 0, 0], &[1; 100]),
-        said([VALUE, 0, 7, 0, 0], &[]),
-        said([FAILED, 0, 0, 0, 0], b"why"),
+        words_and(head(OP, Op::put(on_device(0, 64), nothing, 100)), &[1; 100]),
+        words_and(head(OP, Op::get(on_device(0, 64), nothing, 100)), &[]),
+        words_and(head(OP, Op::get(on_device(0, 64), nothing, 100_000)), &[]),
+        words_and(head(PULL, Op::put(on_device(0, 64), nothing, 100_000)), &[]),
+        words_and([READY, 0, 4096, 0, 0], &[]),
+        words_and([TAKEN, 0, 0, 0, 0], &[]),
+        words_and([OVER, 0, 0, 0, 0], &[]),
+        words_and([BYTES, 0, 0, 0, 0], &[1; 100]),
+        words_and([VALUE, 0, 7, 0, 0], &[]),
+        words_and([FAILED, 0, 0, 0, 0], b"why"),
     ];
     real.extend(
         oxshmem_net::fuzz::batches()
             .iter()
-            .map(|batch| said([BATCH, 0, 0, 0, 0], &oxshmem_base::fuzz::bytes_of(batch))),
+            .map(|batch| words_and([BATCH, 0, 0, 0, 0], &oxshmem_base::fuzz::bytes_of(batch))),
     );
-    real.extend(oxshmem_net::fuzz::questions().iter().map(|&[a, b, c]| said([FETCH, 0, a, b, c], &[])));
+    real.extend(oxshmem_net::fuzz::heads().iter().map(|&[a, b, c, _]| words_and([OP, 0, a, b, c], &[])));
     let next = std::cell::Cell::new(0);
     oxshmem_base::fuzz::mutated(&real, |bytes| {
         let (words, bytes) = bytes.split_at_checked(size_of::<Words>()).unwrap_or_default();
@@ -195,7 +201,7 @@ fn requests_and_answers_are_taken_or_refused_whatever_is_in_them() {
         };
         // A request of the number that comes next, unless that was changed too.
         let number = if number == 0 { next.get() } else { number };
-        if matches!(kind, BATCH | PUT | GET | FETCH | PULL) && number == next.get() {
+        if matches!(kind, BATCH | OP | PULL) && number == next.get() {
             next.set(number + 1);
         }
         Arc::clone(&core).notified(1, [kind, number, a, b, c], bytes.to_vec());
@@ -217,7 +223,7 @@ fn long_transfers_go_through_pieces_and_what_reads_comes_after_what_was_written(
                 // SAFETY: nothing else is in the heap, which has room for as much, and stays.
                 unsafe {
                     (0..LEN).for_each(|i| *from.wrapping_add(i) = (i / 8) as u8 ^ round ^ *pe as u8);
-                    here.0.net.put(on_device(*pe, 8), from, LEN, done);
+                    here.0.net.start(Op::put(on_device(*pe, 8), from, LEN), done);
                 }
                 let (last, expected) = (value(&here.0, on_device(*pe, LEN)), (LEN / 8 - 1) as u8);
                 assert_eq!(last, u64::from_ne_bytes([expected ^ round ^ *pe as u8; 8]), "to PE {pe}");
@@ -228,7 +234,7 @@ fn long_transfers_go_through_pieces_and_what_reads_comes_after_what_was_written(
                 let (slot, done) = outcome();
                 let mut there = vec![0u8; LEN];
                 // SAFETY: the vector is kept until the get is over, below.
-                unsafe { here.0.net.get(on_device(pe, 8), there.as_mut_ptr(), LEN, done) };
+                unsafe { here.0.net.start(Op::get(on_device(pe, 8), there.as_mut_ptr(), LEN), done) };
                 (slot, there, pe)
             });
             for (slot, there, pe) in &gets {

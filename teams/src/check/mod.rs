@@ -11,9 +11,10 @@ use std::sync::atomic::Ordering;
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::{
     SegmentId,
+    op::Spot,
     word::{Atomic, Width},
 };
-use oxshmem_net::{Batch, Spot};
+use oxshmem_net::Batch;
 
 pub(crate) use self::wait::NumberWait;
 use crate::{
@@ -129,7 +130,7 @@ fn poison_elsewhere(group: &Group, wide: &Wide, there: Span, record: &[u8]) {
         let mut batch = Batch::default();
         batch.put(spot(there.offset()), record);
         let broken = wide.place * TEAM_BYTES + Flag::Broken.place();
-        batch.update(spot(broken), Width::Eight, Atomic::Set(POISON));
+        batch.update(spot(broken), Atomic::Set(POISON), Width::Eight);
         // A PE that cannot be reached is past waiting.
         let _: Result<()> = net.apply(pe, batch);
     }

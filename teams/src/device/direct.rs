@@ -3,13 +3,14 @@
 use std::{future::poll_fn, sync::Arc};
 
 use oxshmem_base::Result;
+use oxshmem_memory::op::Op;
 use oxshmem_progress::{
     completion::{AllParts, Completion},
     flight::Flight,
 };
 use oxshmem_spaces::{
     SymSlice,
-    device::{AnyDevice, Combine, DevicePlace, End},
+    device::{AnyDevice, Combine, DevicePlace},
 };
 
 use super::{
@@ -148,9 +149,9 @@ impl DeviceCollective {
                         unsafe { self.device.combine(what, all.part()) };
                     }
                     DeviceStep::Blocks { from, to, blocks } => {
-                        let (from, to) = (End::Device(from), End::Device(to));
+                        let op = Op::put(to, from, 0).of_blocks(blocks);
                         // SAFETY: as above.
-                        unsafe { self.device.copy_blocks(from, to, blocks, all.part()) };
+                        unsafe { self.device.start(op, all.part()) };
                     }
                 }
             }

@@ -9,7 +9,9 @@
 use std::{ops::Range, pin::pin};
 
 use oxshmem_base::Result;
-use oxshmem_spaces::device::{DevicePlace, End};
+use oxshmem_memory::op::Op;
+use oxshmem_progress::completion::any_value;
+use oxshmem_spaces::device::DevicePlace;
 
 use super::{DeviceCollective, Direction, plan::Plan};
 use crate::{
@@ -162,16 +164,15 @@ impl DeviceCollective {
     ) -> Result<()> {
         let span = self.call.dest.part(bytes.clone());
         self.complete(group, |done| {
-            let there = End::Device(place.behind(bytes.start));
-            let here = End::Host(group.memory.here(span));
-            let (from, to) = match direction {
-                Direction::ToHost => (there, here),
-                Direction::ToDevice => (here, there),
+            let (there, here) = (place.behind(bytes.start), group.memory.here(span));
+            let op = match direction {
+                Direction::ToHost => Op::get(there, here, bytes.len()),
+                Direction::ToDevice => Op::put(there, here, bytes.len()),
             };
             // SAFETY: both are in bounds, as the operands are. `done` holds the operands, and with
             // them the PE, which keeps the staging memory; no other collective uses their bytes
             // there before they are free.
-            unsafe { self.device.copy(from, to, bytes.len(), done) }
+            unsafe { self.device.start(op, any_value(done)) }
         })
         .await
     }

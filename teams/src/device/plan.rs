@@ -7,7 +7,8 @@
 
 use std::ops::Range;
 
-use oxshmem_spaces::device::{Blocks, DevicePlace, Number, Pattern, ReduceOp};
+use oxshmem_memory::op::Blocks;
+use oxshmem_spaces::device::{DevicePlace, Number, Pattern, ReduceOp};
 
 use crate::{
     operation::Operation,
@@ -113,12 +114,11 @@ impl Plan {
                 self.blocks(share, block, [block; 2])
             }
             Operation::Alltoalls { dst, sst, nelems } => {
-                let blocks =
-                    Blocks { len: size, count: nelems, from_stride: sst * size, to_stride: dst * size };
+                let blocks = Blocks { len: size, count: nelems, there: dst * size, here: sst * size };
                 let pairs = share.members.iter().flat_map(|&to| (0..n).map(move |from| (from, to)));
                 let steps = pairs.filter(|_| nelems > 0).map(|(from, to)| DeviceStep::Blocks {
-                    from: self.from[from].behind(to * nelems * blocks.from_stride),
-                    to: self.to[to].behind(from * nelems * blocks.to_stride),
+                    from: self.from[from].behind(to * nelems * blocks.here),
+                    to: self.to[to].behind(from * nelems * blocks.there),
                     blocks,
                 });
                 steps.collect()
@@ -237,7 +237,7 @@ mod tests {
                     DeviceStep::Blocks { from, to, blocks } => {
                         assert_eq!(devices[to.block()], devices[me]);
                         for i in 0..blocks.count {
-                            let ends = [i * blocks.from_stride, i * blocks.to_stride];
+                            let ends = [i * blocks.here, i * blocks.there];
                             let bytes = 0..blocks.len;
                             all.extend(bytes.map(|b| (from.behind(ends[0] + b), to.behind(ends[1] + b))));
                         }

@@ -9,14 +9,12 @@
 use std::{future::poll_fn, sync::Arc};
 
 use oxshmem_base::{Error, Result};
+use oxshmem_memory::op::{Blocks, Op};
 use oxshmem_progress::{
     activity::{Activity, Call as What},
     flight::Flight,
 };
-use oxshmem_spaces::{
-    SymSlice, SymView,
-    device::{AnyDevice, End},
-};
+use oxshmem_spaces::{SymSlice, SymView, device::AnyDevice};
 
 use super::{Direction, OnDevice, Written};
 use crate::{
@@ -128,31 +126,27 @@ impl Copy {
 
     /// Copies `count` blocks of `len` elements, whose starts are `stride` apart.
     async fn run(&self, direction: Direction, count: usize, len: usize, stride: usize) -> Result<()> {
-        let size = self.size;
-        for i in 0..count {
-            let flight = Arc::new(Flight::default());
-            let landing = Arc::clone(&flight);
-            let kept = (self.memory.clone(), self.staging.clone());
-            {
-                let (memory, staging) = (self.memory.view(), self.staging.view());
-                let place = memory.device_place(memory.pe(), memory.pe().local_pe());
-                let place = place.ok_or(Error::Finalized { call: "copy" })?;
-                let there = End::Device(place.behind(i * stride * size));
-                let here = End::Host(staging.own().wrapping_add(i * stride * size));
-                let (from, to) = match direction {
-                    Direction::ToHost => (there, here),
-                    Direction::ToDevice => (here, there),
-                };
-                let done = Box::new(move |copied| {
-                    drop(kept);
-                    landing.land(copied);
-                });
-                // SAFETY: both are in bounds, as the operands are, and `done` holds them.
-                unsafe { self.device.copy(from, to, len * size, done) };
-            }
-            let mut engine = self.memory.view().pe().engine().at_first_poll();
-            poll_fn(|cx| engine.poll(|| flight.poll(cx))).await?;
+        let flight = Arc::new(Flight::default());
+        let landing = Arc::clone(&flight);
+        let kept = (self.memory.clone(), self.staging.clone());
+        {
+            let (memory, staging) = (self.memory.view(), self.staging.view());
+            let place = memory.device_place(memory.pe(), memory.pe().local_pe());
+            let place = place.ok_or(Error::Finalized { call: "copy" })?;
+            let [len, stride] = [len, stride].map(|elements| elements * self.size);
+            let op = match direction {
+                Direction::ToHost => Op::get(place, staging.own(), len),
+                Direction::ToDevice => Op::put(place, staging.own(), len),
+            };
+            let op = op.of_blocks(Blocks { len, count, there: stride, here: stride });
+            let done = Box::new(move |copied: Result<u64>| {
+                drop(kept);
+                landing.land(copied.map(drop));
+            });
+            // SAFETY: both are in bounds, as the operands are, and `done` holds them.
+            unsafe { self.device.start(op, done) };
         }
-        Ok(())
+        let mut engine = self.memory.view().pe().engine().at_first_poll();
+        poll_fn(|cx| engine.poll(|| flight.poll(cx))).await
     }
 }

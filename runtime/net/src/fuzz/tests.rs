@@ -1,14 +1,14 @@
-//! Changed batches and questions.
+//! Changed batches and heads.
 
 use std::sync::Arc;
 
 use oxshmem_base::fuzz::{bytes_of, mutated, words_of};
-use oxshmem_memory::{HostMap, Segment};
+use oxshmem_memory::{HostMap, Segment, op::Verb};
 
 use super::*;
 use crate::{
     apply,
-    batch::{first_entry, perform},
+    batch::{decode, first_entry, perform},
 };
 
 const LEN: usize = 4096;
@@ -24,7 +24,7 @@ fn batches_are_applied_or_refused_whatever_is_in_them() {
         // SAFETY: the memory is this test's, and mapped.
         let _ = unsafe { apply(&words, 1, &[&heap]) };
         let mut rest = &words[..];
-        while let Ok((_, _, len)) = first_entry(rest) {
+        while let Ok((_, len)) = first_entry(rest) {
             rest = &rest[len..];
         }
         for block in [0, 2] {
@@ -36,13 +36,16 @@ fn batches_are_applied_or_refused_whatever_is_in_them() {
 }
 
 #[test]
-fn questions_are_answered_or_refused_whatever_they_ask() {
+fn heads_are_performed_or_refused_whatever_they_ask() {
     let map = Arc::new(HostMap::new(1, 1 << 16).unwrap());
     let heap = Segment::new(SegmentId::Heap, map, 0, LEN);
-    let real: Vec<_> = questions().iter().map(|question| bytes_of(question)).collect();
+    let real: Vec<_> = heads().iter().map(|head| bytes_of(head)).collect();
     mutated(&real, |bytes| {
-        if let Some(&question) = words_of(bytes).first_chunk() {
-            let _ = perform(question, 0, &[&heap]);
+        let Some(&head) = words_of(bytes).first_chunk() else { return };
+        if let Ok(op) = decode(head)
+            && let Verb::Atomic(operation, width) = op.verb
+        {
+            let _ = perform((op.there, operation, width), 0, &[&heap]);
         }
     });
 }

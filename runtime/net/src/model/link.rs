@@ -94,7 +94,7 @@ impl Line {
         there
     }
 
-    /// The same for one that reads, and sees what was sent before.
+    /// When a request is there that reads, and sees what was sent before.
     pub(super) fn question(&mut self, pe: usize, bytes: usize) -> Moment {
         let there = self.travel(bytes);
         let latest = &mut self.latest.entry(pe).or_default().effect;
@@ -145,7 +145,7 @@ impl Line {
     }
 
     /// When all messages are there, as far as is known. None if there were none.
-    pub(super) fn all_said(&self) -> Option<Moment> {
+    pub(super) fn all_sent(&self) -> Option<Moment> {
         self.latest.values().filter_map(|latest| latest.message).max()
     }
 
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!([line.take_in(), line.take_in()], [Some(SECOND), Some(2 * SECOND)]);
         assert_eq!(line.message(1, 0), 2 * SECOND);
         line.delay(1, 5 * SECOND);
-        assert_eq!(line.all_said(), Some(5 * SECOND));
+        assert_eq!(line.all_sent(), Some(5 * SECOND));
     }
 
     #[test]

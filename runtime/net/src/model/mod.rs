@@ -1,5 +1,5 @@
-//! A network that is not there: the way between PEs that are tasks of one process and are said to
-//! be on several hosts.
+//! A network that is not there: the way between PEs that are tasks of one process and are placed
+//! on several hosts.
 //!
 //! Everything above is tested with it, as it keeps the promises of [`Net`] and no others: where a
 //! [`Link`] is given, operations have their effect later, on a thread of their own, and in any
@@ -29,7 +29,7 @@ use oxshmem_base::{Error, Result};
 use oxshmem_job::Bootstrap;
 use oxshmem_memory::{
     copy::copy,
-    word::{Atomic, Width},
+    op::{Address, Op, Spot, Verb},
 };
 use oxshmem_progress::{
     completion::complete,
@@ -44,9 +44,9 @@ use self::{
     delivery::{Delivery, Step},
     link::Line,
     mailbox::{Message, Receive},
-    port::{Landing, Port},
+    port::Port,
 };
-use super::{Batch, Completion, Listener, Net, Spot, Words};
+use super::{Batch, Completion, Listener, Mail, Net, Way, Words};
 
 /// Bytes up to which puts are eager, and messages do not wait for their receive.
 const EAGER: usize = 8 << 10;
@@ -64,7 +64,7 @@ pub struct Wires {
 pub struct Sent {
     /// Messages, each for an operation, a request or an answer.
     pub messages: u64,
-    /// Bytes in them, without heads.
+    /// Bytes in them, with the heads of what is in batches.
     pub bytes: u64,
 }
 
@@ -76,8 +76,8 @@ impl Wires {
         Self { ports, delivery: Arc::new(Delivery::new(&clock)), link }
     }
 
-    /// Those of the job of `bootstrap`, if its PEs are in one process. Their [`Link`] is the one
-    /// that the PEs have in [common](Bootstrap::common), if they do so before the first of them
+    /// The wires of the job of `bootstrap`, if its PEs are in one process. Their [`Link`] is the
+    /// one that the PEs have in [common](Bootstrap::common), if they do so before the first of them
     /// joins.
     ///
     /// ```
@@ -126,7 +126,7 @@ impl Wires {
     }
 }
 
-/// Those of a job of a test elsewhere.
+/// The wires of a job of a test elsewhere.
 #[cfg(any(test, feature = "suite"))]
 pub fn wires(n_pes: usize, link: Link) -> Arc<Wires> {
     Arc::new(Wires::new(n_pes, link))
@@ -178,28 +178,14 @@ impl Model {
         if port.is_closed() { Err(port.lost()) } else { Ok(port) }
     }
 
-    fn landing(&self, call: &'static str, spot: Spot, len: usize, align: usize) -> Result<Landing> {
-        self.reach(call, spot.pe)?.landing(spot, len, align)
-    }
-
     /// Has `step` happen when it is `due`, and even if this PE has left by then.
     fn send_off(&self, due: Option<Moment>, step: impl FnOnce() + Send + 'static) {
         self.wires.delivery.eager(due, &self.here, step);
     }
 
-    /// The way of an operation that is awaited.
-    fn way(&self, call: &'static str) -> Way {
-        Way { call, origin: Arc::clone(&self.here), delivery: Arc::clone(&self.wires.delivery) }
-    }
-
-    fn flush_until(&self, pe: Option<usize>, done: Completion) {
-        if self.here.is_closed() {
-            return complete(done, Err(Error::Finalized { call: "flush" }));
-        }
-        // Nothing is awaited of PEs that have left: what was started before is there all the same.
-        let due = self.here.sent_until(|line| line.flushed(pe));
-        let here = Arc::clone(&self.here);
-        self.way("flush").go(due, done, move |_, done| complete(done, here.take_spoilt()));
+    /// The steps of an operation that is awaited.
+    fn awaited(&self, call: &'static str) -> Awaited {
+        Awaited { call, origin: Arc::clone(&self.here), delivery: Arc::clone(&self.wires.delivery) }
     }
 }
 
@@ -223,81 +209,64 @@ impl Source for Model {
 
 // SAFETY: every operation goes through a `Landing`, which has checked the bounds of the one side
 // and keeps it mapped; the other is the caller's until `done` runs, which is the last step of each.
+unsafe impl Way<Spot, Address> for Model {
+    unsafe fn start(&self, op: Op, done: Completion<u64>) {
+        let (bytes, pe, me) = (op.blocks.bytes(), op.there.pe, self.here.pe());
+        let (call, align) = match op.verb {
+            Verb::Put(_) => ("put", 1),
+            Verb::Get(_) => ("get", 1),
+            Verb::Atomic(..) => ("atomic", bytes),
+        };
+        let landing = match self.reach(call, pe).and_then(|port| port.landing(op.there, bytes, align)) {
+            Ok(landing) => landing,
+            Err(error) => return complete(done, Err(error)),
+        };
+        match op.verb {
+            Verb::Put(from) => {
+                let due = self.here.sends(bytes, |line| line.effect(pe, bytes));
+                self.awaited(call).go(due, done, move |_, done| {
+                    // SAFETY: `done` has not run, so `from` is readable for the landing's length.
+                    unsafe { landing.put(from.get()) };
+                    complete(done, Ok(0));
+                });
+            }
+            Verb::Get(to) => {
+                let asked = self.here.sends(0, |line| line.question(pe, 0));
+                self.awaited(call).go(asked, done, move |awaited, done| {
+                    let answered = landing.port().sends(bytes, |line| line.effect(me, bytes));
+                    awaited.go(answered, done, move |awaited, done| {
+                        // SAFETY: `done` has not run, so `to` is writable for the landing's length.
+                        unsafe { landing.get(to.get(), &awaited.origin) };
+                        complete(done, Ok(0));
+                    });
+                });
+            }
+            Verb::Atomic(operation, width) => {
+                let asked = self.here.sends(bytes, |line| line.question(pe, bytes));
+                self.awaited(call).go(asked, done, move |awaited, done| {
+                    let before = landing.atomic(width, operation);
+                    let answered = landing.port().sends(bytes, |line| line.effect(me, bytes));
+                    awaited.go(answered, done, move |_, done| complete(done, Ok(before)));
+                });
+            }
+        }
+    }
+
+    fn flush(&self, pe: Option<usize>, done: Completion) {
+        if self.here.is_closed() {
+            return complete(done, Err(Error::Finalized { call: "flush" }));
+        }
+        // Nothing is awaited of PEs that have left: what was started before is there all the same.
+        let due = self.here.sent_until(|line| line.flushed(pe));
+        let here = Arc::clone(&self.here);
+        self.awaited("flush").go(due, done, move |_, done| complete(done, here.take_spoilt()));
+    }
+}
+
+// SAFETY: it takes what every net takes.
 unsafe impl Net for Model {
     fn eager_limit(&self) -> usize {
         EAGER
-    }
-
-    unsafe fn put_eager(&self, to: Spot, from: *const u8, len: usize) -> Result<()> {
-        let landing = self.landing("put", to, len, 1)?;
-        let Some(due) = self.here.sends(len, |line| line.effect(to.pe, len)) else {
-            // SAFETY: `from` is readable for `len` bytes by the caller's word, and the landing is
-            // as long.
-            unsafe { landing.put(from) };
-            return Ok(());
-        };
-        // SAFETY: as above.
-        let bytes = unsafe { copied(from, len) };
-        // SAFETY: the landing is as long as `bytes`.
-        self.send_off(Some(due), move || unsafe { landing.put(bytes.as_ptr()) });
-        Ok(())
-    }
-
-    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Completion) {
-        let landing = match self.landing("put", to, len, 1) {
-            Ok(landing) => landing,
-            Err(error) => return complete(done, Err(error)),
-        };
-        let from = Address(from.cast_mut());
-        let due = self.here.sends(len, |line| line.effect(to.pe, len));
-        self.way("put").go(due, done, move |_, done| {
-            // SAFETY: `done` has not run, so `from` is readable for `len` bytes, the landing's
-            // length.
-            unsafe { landing.put(from.get()) };
-            complete(done, Ok(()));
-        });
-    }
-
-    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
-        let landing = match self.landing("get", from, len, 1) {
-            Ok(landing) => landing,
-            Err(error) => return complete(done, Err(error)),
-        };
-        let (to, me) = (Address(to), self.here.pe());
-        let asked = self.here.sends(0, |line| line.question(from.pe, 0));
-        self.way("get").go(asked, done, move |way, done| {
-            let answered = landing.port().sends(len, |line| line.effect(me, len));
-            way.go(answered, done, move |way, done| {
-                // SAFETY: `done` has not run, so `to` is writable for `len` bytes, the landing's
-                // length.
-                unsafe { landing.get(to.get(), &way.origin) };
-                complete(done, Ok(()));
-            });
-        });
-    }
-
-    fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()> {
-        let landing = self.landing("update", at, width as usize, width as usize)?;
-        let due = self.here.sends(width as usize, |line| line.effect(at.pe, width as usize));
-        self.send_off(due, move || {
-            landing.atomic(width, operation);
-        });
-        Ok(())
-    }
-
-    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
-        let bytes = width as usize;
-        let landing = match self.landing("fetch", at, bytes, bytes) {
-            Ok(landing) => landing,
-            Err(error) => return complete(done, Err(error)),
-        };
-        let me = self.here.pe();
-        let asked = self.here.sends(bytes, |line| line.question(at.pe, bytes));
-        self.way("fetch").go(asked, done, move |way, done| {
-            let before = landing.atomic(width, operation);
-            let answered = landing.port().sends(bytes, |line| line.effect(me, bytes));
-            way.go(answered, done, move |_, done| complete(done, Ok(before)));
-        });
     }
 
     fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
@@ -314,28 +283,32 @@ unsafe impl Net for Model {
         Ok(())
     }
 
-    fn flush(&self, pe: usize, done: Completion) {
-        self.flush_until(Some(pe), done);
+    fn close(&self) {
+        if !self.here.close() {
+            return;
+        }
+        self.wires.delivery.withdraw(self.here.pe());
+        self.here.empty_mailbox();
+        leave(&self.wires.delivery, Arc::clone(&self.here), None);
     }
+}
 
-    fn flush_all(&self, done: Completion) {
-        self.flush_until(None, done);
-    }
-
+// SAFETY: a message is copied before `done` runs, or keeps that until it is.
+unsafe impl Mail for Model {
     unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion) {
         let target = match self.reach("send", pe) {
             Ok(target) => Arc::clone(target),
             Err(error) => return complete(done, Err(error)),
         };
-        let from = Address(from.cast_mut());
+        let from = Address::from(from);
         let due = self.here.sends(len, |line| line.message(pe, len));
         if due.is_none() {
             return target.deliver(&self.here, tag, Message::Lent { from, len, done });
         }
         let here = Arc::clone(&self.here);
         if len > EAGER {
-            return self.way("send").go(due, done, move |way, done| {
-                way.go(target.takes_in(&here), done, move |_, done| {
+            return self.awaited("send").go(due, done, move |awaited, done| {
+                awaited.go(target.takes_in(&here), done, move |_, done| {
                     target.deliver(&here, tag, Message::Lent { from, len, done });
                 });
             });
@@ -353,7 +326,7 @@ unsafe impl Net for Model {
 
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Completion<usize>) {
         match self.wires.port(pe) {
-            Ok(sender) => self.here.receive(sender, tag, Receive { to: Address(to), room: len, done }),
+            Ok(sender) => self.here.receive(sender, tag, Receive { to: to.into(), room: len, done }),
             Err(error) => complete(done, Err(error)),
         }
     }
@@ -374,27 +347,18 @@ unsafe impl Net for Model {
     fn listen(&self, listener: Weak<dyn Listener>) {
         self.here.listen(listener);
     }
-
-    fn close(&self) {
-        if !self.here.close() {
-            return;
-        }
-        self.wires.delivery.withdraw(self.here.pe());
-        self.here.empty_mailbox();
-        leave(&self.wires.delivery, Arc::clone(&self.here), None);
-    }
 }
 
 /// Ends what waits for a PE that has closed, when its last message has arrived: what was eager is
 /// still on its way, and a PE may wait for it. What was to be there `until` then has arrived, but
 /// its receiver may be busy with it for longer.
 fn leave(delivery: &Arc<Delivery>, port: Arc<Port>, until: Option<Moment>) {
-    let said = port.sent_until(Line::all_said);
-    if said <= until {
+    let last = port.sent_until(Line::all_sent);
+    if last <= until {
         return port.farewell();
     }
     let (later, origin) = (Arc::clone(delivery), Arc::clone(&port));
-    delivery.eager(said, &origin, move || leave(&later, port, said));
+    delivery.eager(last, &origin, move || leave(&later, port, last));
 }
 
 impl Drop for Model {
@@ -409,14 +373,14 @@ impl fmt::Debug for Model {
     }
 }
 
-/// The way of an operation that is awaited.
-struct Way {
+/// What the steps of an operation need that is awaited.
+struct Awaited {
     call: &'static str,
     origin: Arc<Port>,
     delivery: Arc<Delivery>,
 }
 
-impl Way {
+impl Awaited {
     /// Has `step` happen when it is `due`, or completes `done` with the error that this PE has
     /// left.
     fn go<T: 'static>(
@@ -433,19 +397,6 @@ impl Way {
         delivery.at(due, &origin, Step::Awaited(Box::new(step)));
     }
 }
-
-/// An address on its way to another thread.
-#[derive(Clone, Copy)]
-struct Address(*mut u8);
-
-impl Address {
-    fn get(self) -> *mut u8 {
-        self.0
-    }
-}
-
-// SAFETY: it is only a number. Each use has its own reason that this is allowed.
-unsafe impl Send for Address {}
 
 /// A copy of what may be symmetric memory.
 ///

@@ -17,6 +17,7 @@ use oxshmem_base::{
 use oxshmem_memory::{
     Extent, Segment, SegmentId,
     copy::copy,
+    op::{Address, Spot},
     word::{Atomic, Width},
 };
 use oxshmem_progress::{
@@ -28,13 +29,13 @@ use oxshmem_progress::{
 };
 
 use super::{
-    Address, EAGER, Sent,
+    EAGER, Sent,
     clock::{Clock, Moment},
     copied,
     link::{Line, Link},
     mailbox::{Mailbox, Message, Receive},
 };
-use crate::{Listener, Spot, Words, batch};
+use crate::{Listener, Words, batch};
 
 /// One PE. It keeps its memory mapped.
 pub(super) struct Port {
@@ -158,7 +159,7 @@ impl Port {
         let segment = self.segments.iter().find(|segment| segment.id() == spot.segment);
         let address = segment.and_then(|segment| segment.address(self.block, spot.offset, len));
         match address.filter(|address| address.addr().is_multiple_of(align)) {
-            Some(address) => Ok(Landing { port: Arc::clone(self), address: Address(address), len }),
+            Some(address) => Ok(Landing { port: Arc::clone(self), address: address.into(), len }),
             None => Err(Error::bootstrap(
                 "net",
                 format!(

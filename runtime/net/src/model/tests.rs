@@ -5,7 +5,10 @@ use std::{
 };
 
 use oxshmem_base::{settings::FenceSide, sync::lock};
-use oxshmem_memory::{Extent, Segment, SegmentId};
+use oxshmem_memory::{
+    Extent, Segment, SegmentId,
+    word::{Atomic, Width},
+};
 use oxshmem_progress::{
     activity::Place,
     executor::{Fired, Probe, ProbedWord},
@@ -14,7 +17,7 @@ use oxshmem_progress::{
 
 use super::*;
 use crate::{
-    outcome::{outcome, wait},
+    outcome::{outcome, put, update, wait},
     suite::{self, End, Job, MEMORY},
 };
 
@@ -34,9 +37,13 @@ impl Host {
         End { pe: self.pe, net, memory, block: self.block, engine }
     }
 
+    fn fetch(&self, at: Spot, operation: Atomic<u64>, width: Width, done: Completion<u64>) {
+        // SAFETY: the model checks the place.
+        unsafe { self.net.start(Op::atomic(at, operation, width), done) };
+    }
+
     fn put_eager(&self, to: Spot, bytes: &[u8]) -> Result<()> {
-        // SAFETY: the bytes are there until the call returns.
-        unsafe { self.net.put_eager(to, bytes.as_ptr(), bytes.len()) }
+        put(&*self.net, to, bytes)
     }
 
     fn word(&self, offset: usize) -> u64 {
@@ -159,7 +166,7 @@ fn eager_puts_overtake_each_other_unless_flushed() {
             a.put_eager(spot(1, 0), &value.to_ne_bytes()).unwrap();
         }
         let (flushed, done) = outcome();
-        a.net.flush(1, done);
+        a.net.flush(Some(1), done);
         wait(&flushed).as_ref().unwrap();
         overtaken += usize::from(b.word(0) == 1);
     }
@@ -174,7 +181,7 @@ fn what_is_sent_takes_its_time() {
     a.put_eager(spot(1, 0), &[1; 10_000]).unwrap();
     assert_eq!(b.word(0), 0);
     let (flushed, done) = outcome();
-    a.net.flush(1, done);
+    a.net.flush(Some(1), done);
     wait(&flushed).as_ref().unwrap();
     assert!(start.elapsed() >= Duration::from_millis(50), "10 to send, 20 there, 20 back");
     assert_ne!(b.word(0), 0);
@@ -192,20 +199,20 @@ fn whatever_is_stored_wakes_the_pe_that_waits_for_it() {
         let [a, b, _c] = three(link);
         let operations: [&dyn Fn() -> Result<()>; 5] = [
             &|| a.put_eager(spot(1, 64), &[1; 8]),
-            &|| a.net.update(spot(1, 64), Width::Eight, Atomic::Add(1)),
+            &|| update(&*a.net, spot(1, 64), Atomic::Add(1), Width::Eight),
             &|| {
                 let mut batch = Batch::default();
                 batch.put(spot(1, 64), &[1; 8]);
                 a.net.apply(1, batch)
             },
             &|| {
-                a.net.fetch(spot(1, 64), Width::Eight, Atomic::Swap(1), Box::new(drop));
+                a.fetch(spot(1, 64), Atomic::Swap(1), Width::Eight, Box::new(drop));
                 Ok(())
             },
             &|| {
                 static SENT: [u8; 8] = [1; 8];
                 // SAFETY: a static can be read forever.
-                unsafe { a.net.put(spot(1, 64), SENT.as_ptr(), 8, Box::new(drop)) };
+                unsafe { a.net.start(Op::put(spot(1, 64), SENT.as_ptr(), 8), Box::new(drop)) };
                 Ok(())
             },
         ];
@@ -310,9 +317,9 @@ fn what_is_on_its_way_when_its_origin_leaves_fails_at_once_or_arrives() {
     let start = Instant::now();
     a.put_eager(spot(1, 0), &7_u64.to_ne_bytes()).unwrap();
     let (fetched, done) = outcome();
-    a.net.fetch(spot(1, 8), Width::Eight, Atomic::Add(1), done);
+    a.fetch(spot(1, 8), Atomic::Add(1), Width::Eight, done);
     let (flushed, done) = outcome();
-    a.net.flush(1, done);
+    a.net.flush(Some(1), done);
     a.net.close();
     assert!(error_of(&fetched).contains("finalized") && error_of(&flushed).contains("finalized"));
     assert!(start.elapsed() < Duration::from_millis(50));
@@ -347,13 +354,13 @@ fn a_failed_job_ends_all_waiting() {
 fn messages_and_bytes_are_counted() {
     let [a, b, _c] = three(Link::default());
     a.put_eager(spot(1, 0), &[1; 100]).unwrap();
-    a.net.update(spot(1, 0), Width::Four, Atomic::Add(1)).unwrap();
-    a.net.fetch(spot(1, 0), Width::Eight, Atomic::Add(1), Box::new(drop));
+    update(&*a.net, spot(1, 0), Atomic::Add(1), Width::Four).unwrap();
+    a.fetch(spot(1, 0), Atomic::Add(1), Width::Eight, Box::new(drop));
     let room = Box::leak(Box::new([0_u8; 50]));
     // SAFETY: the room is there forever.
-    unsafe { a.net.get(spot(1, 0), room.as_mut_ptr(), 50, Box::new(drop)) };
+    unsafe { a.net.start(Op::get(spot(1, 0), room.as_mut_ptr(), 50), Box::new(drop)) };
     assert!(a.net.flush_all_now().is_ok());
-    assert_eq!(a.net.wires.sent(0), Sent { messages: 4, bytes: 112 });
+    assert_eq!(a.net.wires.sent(0), Sent { messages: 4, bytes: 144 });
     assert_eq!(b.net.wires.sent(1), Sent { messages: 2, bytes: 58 });
     assert_eq!(b.net.wires.sent(2), Sent::default());
 }
@@ -366,7 +373,8 @@ fn an_answer_that_starts_the_next_operation_needs_no_stack() {
         }
         let next = Arc::clone(net);
         let done = Box::new(move |_: Result<u64>| count(&next, left - 1, over));
-        net.fetch(spot(1, 0), Width::Eight, Atomic::Add(1), done);
+        // SAFETY: the word is in bounds and aligned.
+        unsafe { net.start(Op::atomic(spot(1, 0), Atomic::Add(1), Width::Eight), done) };
     }
     let [a, b, _c] = three(Link::default());
     let (over, done) = outcome();
@@ -378,16 +386,19 @@ fn an_answer_that_starts_the_next_operation_needs_no_stack() {
 #[test]
 fn operations_that_leave_their_memory_are_refused() {
     let [a, _b, _c] = three(Link::default());
+    static SENT: [u8; 8] = [1; 8];
     let refused = |result: Result<()>| result.unwrap_err().to_string();
     for offset in [a.fabric.heap.stride() - 7, usize::MAX] {
-        let error = refused(a.put_eager(spot(1, offset), &[1; 8]));
-        assert!(error.contains("no memory of PE 1"), "{error}");
+        let (sent, done) = outcome();
+        // SAFETY: a static can be read forever, and the model checks the place.
+        unsafe { a.net.start(Op::put(spot(1, offset), SENT.as_ptr(), 8), done) };
+        assert!(error_of(&sent).contains("no memory of PE 1"));
     }
+    assert!(refused(a.put_eager(spot(1, a.fabric.heap.stride() - 7), &SENT)).contains("make sense"));
     assert!(refused(a.put_eager(spot(3, 0), &[1])).contains("not joined"));
-    let error = refused(a.net.update(spot(1, 4), Width::Eight, Atomic::Add(1)));
-    assert!(error.contains("aligned to 8"), "{error}");
+    assert!(refused(update(&*a.net, spot(1, 4), Atomic::Add(1), Width::Eight)).contains("make sense"));
     let (fetched, done) = outcome();
-    a.net.fetch(spot(1, 2), Width::Four, Atomic::Fetch, done);
+    a.fetch(spot(1, 2), Atomic::Fetch, Width::Four, done);
     assert!(error_of(&fetched).contains("aligned to 4"));
 }
 
@@ -405,7 +416,7 @@ impl Model {
     fn flush_all_now(&self) -> Result<()> {
         let slot = Arc::new(oxshmem_base::sync::Mutex::new(None));
         let slot_of_it = Arc::clone(&slot);
-        self.flush_all(Box::new(move |result| *lock(&slot_of_it) = Some(result)));
+        self.flush(None, Box::new(move |result| *lock(&slot_of_it) = Some(result)));
         let start = Instant::now();
         loop {
             if let Some(result) = lock(&slot).take() {

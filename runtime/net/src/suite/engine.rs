@@ -3,10 +3,13 @@
 use std::{future::poll_fn, sync::Arc};
 
 use oxshmem_base::Result;
-use oxshmem_memory::word::{Atomic, Width};
+use oxshmem_memory::{
+    op::{Op, Spot},
+    word::{Atomic, Width},
+};
 use oxshmem_progress::{executor::Executor, flight::Flight, suite::Way};
 
-use super::{End, Spot};
+use super::End;
 use crate::Completion;
 
 /// Awaits puts, gets, atomic operations and messages between the first two PEs, and polls nothing
@@ -40,24 +43,25 @@ async fn work(ends: Vec<End>) {
         let sent = vec![round as u8 + 1; 10_000];
         // Addresses, so that the future is `Send`.
         let address = sent.as_ptr().expose_provenance();
-        started::<()>(&from.engine, |done| {
+        started::<u64>(&from.engine, |done| {
+            let put = Op::put(spot(64), std::ptr::with_exposed_provenance::<u8>(address), 10_000);
             // SAFETY: `sent` lives until the put is over.
-            unsafe { from.net.put(spot(64), std::ptr::with_exposed_provenance(address), 10_000, done) };
+            unsafe { from.net.start(put, done) };
         })
         .await;
-        started::<()>(&from.engine, |done| from.net.flush(to.pe, done)).await;
+        started::<()>(&from.engine, |done| from.net.flush(Some(to.pe), done)).await;
         let back = vec![0_u8; 10_000];
         let address = back.as_ptr().expose_provenance();
-        started::<()>(&from.engine, |done| {
+        started::<u64>(&from.engine, |done| {
+            let get = Op::get(spot(64), std::ptr::with_exposed_provenance_mut::<u8>(address), 10_000);
             // SAFETY: as above, and nothing else reads or writes `back` until the get is over.
-            unsafe {
-                from.net.get(spot(64), std::ptr::with_exposed_provenance_mut(address), 10_000, done);
-            }
+            unsafe { from.net.start(get, done) };
         })
         .await;
         assert!(std::hint::black_box(&back) == &sent, "what was put in round {round} comes back");
         let before = started::<u64>(&from.engine, |done| {
-            from.net.fetch(spot(0), Width::Eight, Atomic::Add(3), done);
+            // SAFETY: the word is in bounds and aligned.
+            unsafe { from.net.start(Op::atomic(spot(0), Atomic::Add(3), Width::Eight), done) };
         })
         .await;
         assert_eq!(before, 3 * round);

@@ -3,6 +3,7 @@
 mod engine;
 mod messages;
 mod operations;
+mod way;
 
 use std::{
     cell::Cell,
@@ -15,17 +16,23 @@ use std::{
 };
 
 pub use engine::check_by_the_engine;
+pub use way::Reach;
 
-use super::{Batch, Completion, Net, Shape, Spot};
+use super::{
+    Batch, Completion, Net,
+    outcome::{put, update},
+    start,
+};
 use oxshmem_base::{
     Result,
     sync::{Mutex, lock},
 };
 use oxshmem_memory::{
     Segment, copy,
+    op::{Blocks, Op, Spot},
     word::{Atomic, AtomicWord, Signal, Width},
 };
-use oxshmem_progress::executor::Executor;
+use oxshmem_progress::{completion::any_value, executor::Executor};
 
 /// Bytes of memory that each PE must have.
 pub const MEMORY: usize = 4 << 20;
@@ -72,10 +79,11 @@ pub fn check(job: &Job<'_>) {
     for (i, end) in job.ends.iter().enumerate() {
         assert!(end.memory.len() >= MEMORY);
         let next = &job.ends[(i + 1) % job.ends.len()];
+        Reach { way: &*end.net, at: &|offset| next.spot(offset), progress: &|| (job.progress)() }.check();
         suite.bytes_arrive_and_come_back(end, next);
         suite.a_read_sees_what_its_pe_has_written_before(end, next);
         suite.a_signal_comes_after_the_bytes_before_it(end, next);
-        suite.atomics_return_what_was_there(end, next);
+        suite.updates_change_what_is_there(end, next);
         suite.batches_are_applied_in_order(end, next);
         suite.a_flush_makes_visible_what_was_started(end, next);
         suite.many_operations_go_on_together(end, next);
@@ -211,20 +219,20 @@ impl Suite<'_> {
         }
     }
 
-    fn put(&self, from: &End, to: Spot, bytes: Vec<u8>) -> Awaited<(Result<()>, Vec<u8>)> {
+    fn put(&self, from: &End, to: Spot, bytes: Vec<u8>) -> Awaited<(Result<u64>, Vec<u8>)> {
         let (address, len) = (bytes.as_ptr(), bytes.len());
         let (awaited, done) = self.awaited(bytes);
         // SAFETY: `done` keeps the bytes until it runs.
-        unsafe { from.net.put(to, address, len, done) };
+        unsafe { from.net.start(Op::put(to, address, len), done) };
         awaited
     }
 
-    fn get(&self, to: &End, from: Spot, len: usize) -> Awaited<(Result<()>, Vec<u8>)> {
+    fn get(&self, to: &End, from: Spot, len: usize) -> Awaited<(Result<u64>, Vec<u8>)> {
         let mut bytes = vec![0; len];
         let address = bytes.as_mut_ptr();
         let (awaited, done) = self.awaited(bytes);
         // SAFETY: `done` keeps the buffer until it runs.
-        unsafe { to.net.get(from, address, len, done) };
+        unsafe { to.net.start(Op::get(from, address, len), done) };
         awaited
     }
 
@@ -260,13 +268,14 @@ impl Suite<'_> {
 
     fn fetch(&self, from: &End, at: Spot, width: Width, operation: Atomic<u64>) -> u64 {
         let (awaited, done) = self.awaited(());
-        from.net.fetch(at, width, operation, done);
+        // SAFETY: the word is in bounds and aligned.
+        unsafe { from.net.start(Op::atomic(at, operation, width), done) };
         self.succeed("what was fetched", &awaited).0
     }
 
     fn flush(&self, from: &End, pe: usize) {
         let (awaited, done) = self.awaited(());
-        from.net.flush(pe, done);
+        from.net.flush(Some(pe), done);
         self.succeed("the end of a flush", &awaited);
     }
 
@@ -274,18 +283,20 @@ impl Suite<'_> {
     /// that is ready at once.
     fn completions_do_not_nest(&self, a: &End, b: &End) {
         const N: usize = 300;
-        self.chain(a, b, 100_000, |net, at, next| net.flush(at.pe, next));
-        self.chain(a, b, N, |net, _, next| net.flush_all(next));
+        self.chain(a, b, 100_000, |net, at, next| net.flush(Some(at.pe), next));
+        self.chain(a, b, N, |net, _, next| net.flush(None, next));
         self.chain(a, b, N, |net, at, next| {
-            succeeds("an update", net.update(at, Width::Eight, Atomic::Add(1)));
-            net.flush(at.pe, next);
+            succeeds("an update", update(net, at, Atomic::Add(1), Width::Eight));
+            net.flush(Some(at.pe), next);
         });
         self.chain(a, b, N, |net, at, next| {
-            let fetched = Box::new(|before: Result<u64>| next(before.map(drop)));
-            net.fetch(at, Width::Eight, Atomic::Add(1), fetched);
+            // SAFETY: the word is in bounds and aligned.
+            unsafe { net.start(Op::atomic(at, Atomic::Add(1), Width::Eight), any_value(next)) };
         });
-        // SAFETY: what is put is there for ever.
-        self.chain(a, b, N, |net, at, next| unsafe { net.put(at, CHAINED.as_ptr(), CHAINED.len(), next) });
+        self.chain(a, b, N, |net, at, next| {
+            // SAFETY: what is put is there for ever.
+            unsafe { net.start(Op::put(at, CHAINED.as_ptr(), CHAINED.len()), any_value(next)) }
+        });
         self.chain(a, b, N, |net, at, next| {
             // SAFETY: what is sent is there for ever.
             unsafe { net.send(at.pe, 21, CHAINED.as_ptr(), CHAINED.len(), next) }
@@ -310,21 +321,22 @@ impl Suite<'_> {
         a.net.close();
         a.net.close();
         assert!(self.wait("a receive that never comes", &pending).0.is_err());
-        assert!(put_eager(a, b.spot(0), &[1]).is_err());
-        assert!(a.net.update(b.spot(0), Width::Eight, Atomic::Set(1)).is_err());
+        assert!(put(&*a.net, b.spot(0), &[1]).is_err());
+        assert!(update(&*a.net, b.spot(0), Atomic::Set(1), Width::Eight).is_err());
         assert!(a.net.apply(b.pe, Batch::default()).is_err());
         assert!(self.wait("a put after close", &self.put(a, b.spot(0), vec![1])).0.is_err());
         assert!(self.wait("a get after close", &self.get(a, b.spot(0), 1)).0.is_err());
         assert!(self.wait("a send after close", &self.send(a, b.pe, 1, vec![1])).0.is_err());
         assert!(self.wait("a receive after close", &self.receive(a, b.pe, 1, 1)).0.is_err());
         let (fetch, done) = self.awaited(());
-        a.net.fetch(b.spot(0), Width::Eight, Atomic::Add(1), done);
+        // SAFETY: as above.
+        unsafe { a.net.start(Op::atomic(b.spot(0), Atomic::Add(1), Width::Eight), done) };
         assert!(self.wait("a fetch after close", &fetch).0.is_err());
         let (flush, done) = self.awaited(());
-        a.net.flush(b.pe, done);
+        a.net.flush(Some(b.pe), done);
         assert!(self.wait("a flush after close", &flush).0.is_err());
         let (flush, done) = self.awaited(());
-        a.net.flush_all(done);
+        a.net.flush(None, done);
         assert!(self.wait("a flush of all after close", &flush).0.is_err());
         self.job.ends.iter().for_each(|end| end.net.close());
     }
@@ -371,11 +383,6 @@ fn go_on(mut chain: Chain) {
         IN_COMPLETION.set(false);
     });
     start(&*net, at, next);
-}
-
-fn put_eager(from: &End, to: Spot, bytes: &[u8]) -> Result<()> {
-    // SAFETY: the bytes are there until the call returns.
-    unsafe { from.net.put_eager(to, bytes.as_ptr(), bytes.len()) }
 }
 
 fn succeeds(what: &str, result: Result<()>) {

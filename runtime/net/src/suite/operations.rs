@@ -17,7 +17,7 @@ impl Suite<'_> {
                     b.fill(BASE + offset - 1, len + 2, 0xee);
                     if eager {
                         let mut reused = sent.clone();
-                        succeeds("an eager put", put_eager(a, to, &reused));
+                        succeeds("an eager put", put(&*a.net, to, &reused));
                         reused.fill(0xdd);
                     } else {
                         let put = self.put(a, to, sent.clone());
@@ -46,7 +46,7 @@ impl Suite<'_> {
                 let put = if round % 3 == 0 {
                     let mut batch = Batch::with_capacity(len + 64);
                     // SAFETY: the vector is readable.
-                    unsafe { batch.put_from(to, vec![round; len].as_ptr(), len) };
+                    unsafe { batch.add(&Op::put(to, vec![round; len].as_ptr(), len)) };
                     succeeds("a batch", a.net.apply(b.pe, batch));
                     None
                 } else {
@@ -80,13 +80,9 @@ impl Suite<'_> {
                 let from = bytes.as_ptr();
                 let (awaited, done) = self.awaited(bytes);
                 let update = if round % 2 == 0 { Signal::Set(sum + round) } else { Signal::Add(round) };
+                let put = Op::put(b.spot(BASE), from, len).then(at, update);
                 // SAFETY: `done` keeps the bytes until it runs.
-                let back = unsafe { a.net.put_signal(b.spot(BASE), from, len, at, update, done) };
-                if let Some(done) = back {
-                    // This net takes two steps for it.
-                    done(Ok(()));
-                    continue;
-                }
+                unsafe { start(&a.net, put, done) };
                 sum += round;
                 self.until("a signal", || b.cpu::<u64>(at.offset, Atomic::Fetch) == sum);
                 assert!(
@@ -99,26 +95,11 @@ impl Suite<'_> {
         }
     }
 
-    pub(super) fn atomics_return_what_was_there(&self, a: &End, b: &End) {
+    pub(super) fn updates_change_what_is_there(&self, a: &End, b: &End) {
         let at = b.spot(256);
         for width in [Width::Four, Width::Eight] {
             let ones = if width == Width::Four { u64::from(u32::MAX) } else { u64::MAX };
             b.cpu(256, Atomic::Set(0x7777_7777_0000_0000_u64));
-            self.fetch(a, at, width, Atomic::Swap(5));
-            let steps = [
-                (Atomic::Fetch, 5),
-                (Atomic::Add(ones), 5),
-                (Atomic::Swap(0b1100), 4),
-                (Atomic::CompareSwap { cond: 1, value: 9 }, 0b1100),
-                (Atomic::CompareSwap { cond: 0b1100, value: 0b1010 }, 0b1100),
-                (Atomic::And(0b0110), 0b1010),
-                (Atomic::Or(0b1001), 0b0010),
-                (Atomic::Xor(0b1111), 0b1011),
-                (Atomic::Fetch, 0b0100),
-            ];
-            for (operation, before) in steps {
-                assert_eq!(self.fetch(a, at, width, operation), before, "{operation:?} of {width:?}");
-            }
             let steps = [
                 (Atomic::Set(ones), ones),
                 (Atomic::Add(4), 3),
@@ -127,16 +108,13 @@ impl Suite<'_> {
                 (Atomic::Xor(0b1111), 0b0101),
             ];
             for (operation, after) in steps {
-                succeeds("an update", a.net.update(at, width, operation));
+                succeeds("an update", update(&*a.net, at, operation, width));
                 self.flush(a, b.pe);
                 assert_eq!(self.fetch(a, at, width, Atomic::Fetch), after, "{operation:?} of {width:?}");
             }
             if width == Width::Four {
-                assert_eq!(
-                    b.cpu::<u64>(256, Atomic::Fetch) >> 32,
-                    0x7777_7777,
-                    "the neighbour is left alone"
-                );
+                let neighbour = b.cpu::<u64>(256, Atomic::Fetch) >> 32;
+                assert_eq!(neighbour, 0x7777_7777, "the neighbour is left alone");
             }
         }
     }
@@ -146,9 +124,10 @@ impl Suite<'_> {
         let mut batch = Batch::default();
         for value in 1..=50_u64 {
             batch.put(b.spot(64), &value.to_ne_bytes());
-            batch.update(b.spot(72), Width::Eight, Atomic::Xor(value));
-            batch.update(b.spot(84), Width::Four, Atomic::Add(u64::from(u32::MAX)));
-            batch.signal(b.spot(88), if value % 2 == 0 { Signal::Set(value) } else { Signal::Add(1) });
+            batch.update(b.spot(72), Atomic::Xor(value), Width::Eight);
+            batch.update(b.spot(84), Atomic::Add(u64::from(u32::MAX)), Width::Four);
+            let signal = if value % 2 == 0 { Atomic::Set(value) } else { Atomic::Add(1) };
+            batch.update(b.spot(88), signal, Width::Eight);
         }
         batch.put(b.spot(1001), &[7; 2001]);
         succeeds("a batch", a.net.apply(b.pe, batch.take()));
@@ -168,8 +147,8 @@ impl Suite<'_> {
                 let spot = b.spot(4096 + slot * 8);
                 let value = round * 1000 + slot as u64;
                 match slot % 3 {
-                    0 => succeeds("a put", put_eager(a, spot, &value.to_ne_bytes())),
-                    1 => succeeds("an update", a.net.update(spot, Width::Eight, Atomic::Set(value))),
+                    0 => succeeds("a put", put(&*a.net, spot, &value.to_ne_bytes())),
+                    1 => succeeds("an update", update(&*a.net, spot, Atomic::Set(value), Width::Eight)),
                     _ => puts.push(self.put(a, spot, value.to_ne_bytes().to_vec())),
                 }
             }
@@ -186,10 +165,10 @@ impl Suite<'_> {
         let [a, others @ ..] = self.job.ends else { return };
         for round in 1..=50_u64 {
             for end in others {
-                succeeds("a put", put_eager(a, end.spot(512), &round.to_ne_bytes()));
+                succeeds("a put", put(&*a.net, end.spot(512), &round.to_ne_bytes()));
             }
             let (awaited, done) = self.awaited(());
-            a.net.flush_all(done);
+            a.net.flush(None, done);
             self.succeed("the end of a flush of all", &awaited);
             for end in others {
                 assert_eq!(end.cpu::<u64>(512, Atomic::Fetch), round);
@@ -227,11 +206,11 @@ impl Suite<'_> {
             });
             for round in 1..=ROUNDS {
                 let sent = [round as u8; 512];
-                succeeds("a put", put_eager(a, b.spot(data), &sent));
+                succeeds("a put", put(&*a.net, b.spot(data), &sent));
                 let put = self.put(a, b.spot(data + 512), sent.to_vec());
                 self.flush(a, b.pe);
-                let update = if round % 2 == 0 { Atomic::Set(round) } else { Atomic::Add(1) };
-                succeeds("a signal", a.net.update(b.spot(signal), Width::Eight, update));
+                let change = if round % 2 == 0 { Atomic::Set(round) } else { Atomic::Add(1) };
+                succeeds("a signal", update(&*a.net, b.spot(signal), change, Width::Eight));
                 self.until("an answer", || a.cpu::<u64>(answer, Atomic::Fetch) >= round);
                 self.succeed("a put's buffer", &put);
             }
@@ -253,8 +232,8 @@ impl Suite<'_> {
                 });
                 scope.spawn(move || {
                     for _ in 0..EACH {
-                        let update = end.net.update(target.spot(320), Width::Eight, Atomic::Add(1));
-                        succeeds("an add", update);
+                        let added = update(&*end.net, target.spot(320), Atomic::Add(1), Width::Eight);
+                        succeeds("an add", added);
                     }
                     self.flush(end, target.pe);
                 });
@@ -278,8 +257,8 @@ impl Suite<'_> {
         let few = [(8, 0, 1), (5, 3000, 0), (0, 8, 3)];
         let pattern: Vec<u8> = (0..5 << 19).map(|i: usize| (i * 31 + (i >> 11)) as u8).collect();
         for (round, (block, stride, count)) in shapes.into_iter().chain(few).enumerate() {
-            let blocks = Shape { block, stride, count };
-            let span = blocks.bytes().map_or(0, |(_, span)| span);
+            let blocks = Blocks { len: block, count, there: stride, here: block };
+            let span = blocks.span().unwrap_or(0);
             let there = pattern[round..].to_vec();
             // What is long is behind what comes later, unless a net sees to it.
             let put = self.put(a, b.spot(BASE), there.clone());
@@ -287,7 +266,7 @@ impl Suite<'_> {
             let address = bytes.as_mut_ptr();
             let (awaited, done) = self.awaited(bytes);
             // SAFETY: `done` keeps the buffer until it runs.
-            unsafe { a.net.get_packed(b.spot(BASE), blocks, address, done) };
+            unsafe { start(&a.net, Op::get(b.spot(BASE), address, 0).of_blocks(blocks), done) };
             let (_, got) = self.succeed("packed blocks", &awaited);
             let expected: Vec<u8> =
                 (0..count).flat_map(|i| there[i * stride..][..block].iter().copied()).collect();

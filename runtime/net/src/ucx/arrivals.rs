@@ -33,14 +33,12 @@ pub(super) const MESSAGE: c_uint = 9;
 // Those that only TCP needs.
 pub(super) const PUT: c_uint = 10;
 pub(super) const PUT_PART: c_uint = 11;
-pub(super) const WANTED: c_uint = 12;
-pub(super) const WANTED_BLOCKS: c_uint = 13;
-pub(super) const DATA: c_uint = 14;
-pub(super) const FIRST: c_uint = 15;
-pub(super) const MORE: c_uint = 16;
-pub(super) const PROMISE: c_uint = 17;
-pub(super) const GO: c_uint = 18;
-pub(super) const TAKEN: c_uint = 19;
+pub(super) const DATA: c_uint = 12;
+pub(super) const FIRST: c_uint = 13;
+pub(super) const MORE: c_uint = 14;
+pub(super) const PROMISE: c_uint = 15;
+pub(super) const GO: c_uint = 16;
+pub(super) const TAKEN: c_uint = 17;
 
 /// Bytes of a word.
 pub(super) const WORD: usize = size_of::<u64>();
@@ -112,7 +110,7 @@ pub(super) unsafe extern "C" fn arrived<M: Arrival>(
     UCS_OK
 }
 
-/// The words that these bytes are, if they are so many.
+/// The words that these bytes are, if there are `N`.
 pub(super) fn words_of<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
     let (words, rest) = bytes.as_chunks();
     let words: &[[u8; WORD]; N] = words.try_into().ok()?;

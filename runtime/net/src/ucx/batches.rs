@@ -1,7 +1,7 @@
 //! Batches over UCX: active messages that the target applies, counts, and counts back.
 //!
 //! UCX's flush says nothing about active messages, so every PE keeps [for each other
-//! one](super::channel) how many batches it has sent and how many of them that PE has said to have
+//! one](super::channel) how many batches it has sent and how many of them that PE has reported as
 //! applied. Such answers give the count so far, so that one is enough for many batches, and their
 //! order does not matter.
 
@@ -22,10 +22,9 @@ use oxshmem_progress::{
 use super::{
     Event, NumberHasher, Worker,
     arrivals::{ANSWER, APPLIED, Arrival, BATCH, GOODBYE, Note, with_words},
+    asks::Asks,
     channel::{Channel, Stamp},
-    fetches::Fetches,
     operation::{Kind, Operation},
-    tcp::transfers::Gets,
 };
 use crate::{Batch, apply};
 
@@ -37,8 +36,7 @@ pub(super) struct Channels {
     waiting: usize,
     /// The PEs that a report is owed to.
     owed: Vec<usize>,
-    pub(super) fetches: Fetches,
-    pub(super) gets: Gets,
+    pub(super) asks: Asks,
 }
 
 /// Operations that wait for more to travel with.
@@ -65,7 +63,7 @@ impl Channels {
 
     /// How many wait for an answer, or for what was sent to be applied.
     pub(super) fn n_waiting(&self) -> usize {
-        self.fetches.asked.len() + self.gets.asked.len() + self.waiting
+        self.asks.asked.len() + self.waiting
     }
 
     fn to(&mut self, pe: usize) -> &mut Channel {
@@ -90,7 +88,7 @@ impl Channels {
         waits
     }
 
-    /// `pe` has applied so many batches. Returns what completes.
+    /// `pe` has applied this many batches. Returns what completes.
     fn applied(&mut self, pe: usize, count: u64) -> Vec<Completion> {
         let over = self.to(pe).applied(count);
         self.waiting -= over.len();
@@ -111,7 +109,7 @@ impl Channels {
 
     /// Whether there is anything to be sent or fetched that other PEs wait for.
     fn owes(&self) -> bool {
-        !(self.owed.is_empty() && self.fetches.answers.is_empty() && self.gets.wanted.is_empty())
+        !(self.owed.is_empty() && self.asks.answers.is_empty() && self.asks.wanted.is_empty())
     }
 
     /// Notes that `pe` is owed a report of how many of its batches were applied, if it is. Whether
@@ -263,8 +261,8 @@ impl Worker {
             if !channels.owes() {
                 return;
             }
-            let Channels { owed, fetches, gets, .. } = &mut *channels;
-            (take(owed), take(&mut fetches.answers), take(&mut gets.wanted))
+            let Channels { owed, asks, .. } = &mut *channels;
+            (take(owed), take(&mut asks.answers), take(&mut asks.wanted))
         };
         // A PE that is gone needs nothing any more.
         for (pe, words) in answers {
@@ -274,7 +272,7 @@ impl Worker {
             let performed = self.channels().to(pe).report();
             let _ = self.send_words(pe, APPLIED, Operation::note([self.me as u64, performed]));
         }
-        wanted.into_iter().for_each(|wish| self.send_wanted(wish));
+        wanted.into_iter().for_each(|wanted| self.send_wanted(wanted));
     }
 }
 
@@ -302,7 +300,7 @@ impl Note<2> for Applied {
     }
 }
 
-/// A PE wants a report when so many of its batches were applied.
+/// A PE wants a report when this many of its batches were applied.
 pub(super) struct WantApplied;
 
 impl Note<2> for WantApplied {

@@ -143,7 +143,7 @@ impl Channel {
         }
     }
 
-    /// The other PE wants a report when so many were applied.
+    /// The other PE wants a report when this many were applied.
     pub(super) fn want(&mut self, count: u64) {
         self.wanted = self.wanted.max(count);
     }

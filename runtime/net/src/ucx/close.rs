@@ -80,9 +80,7 @@ impl Worker {
         }
         let (mut unapplied, asked) = {
             let mut channels = self.channels();
-            let mut unapplied = channels.fail_all();
-            unapplied.extend(channels.gets.fail(None));
-            (unapplied, channels.fetches.asked.fail(None))
+            (channels.fail_all(), channels.asks.fail(None))
         };
         let awaited = {
             let mut messages = self.messages();

@@ -43,7 +43,7 @@ impl Worker {
         });
     }
 
-    /// Runs `done` when `pe` has applied so many batches.
+    /// Runs `done` when `pe` has applied `count` batches.
     pub(super) fn when_applied(&self, pe: usize, count: u64, done: Completion) {
         let (waits, n) = {
             let mut channels = self.channels();

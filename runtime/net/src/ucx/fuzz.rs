@@ -16,12 +16,12 @@ use super::{
     Worker,
     arrivals::{
         ANSWER, APPLIED, BATCH, DATA, FIRST, GO, GOODBYE, MESSAGE, MORE, NOTIFICATION, PROMISE, PUT,
-        PUT_PART, QUESTION, SHORT_MESSAGE, TAKEN, WANT_APPLIED, WANTED, WANTED_BLOCKS,
+        PUT_PART, QUESTION, SHORT_MESSAGE, TAKEN, WANT_APPLIED,
     },
     handlers::HANDLERS,
     tests::three,
 };
-use crate::fuzz::{batches, questions};
+use crate::fuzz::{batches, heads};
 
 /// A message: its name and the number of its header's words, then those, then its data.
 fn message(id: u32, header: &[u64], data: &[u64]) -> Vec<u8> {
@@ -40,8 +40,6 @@ fn real() -> Vec<Vec<u8>> {
         message(NOTIFICATION, &[from, 1, 0, 0, 0, 0], &[1, 2, 3]),
         message(PUT, &[stamp, 64], &[9; 8]),
         message(PUT_PART, &[from, 64], &[9; 8]),
-        message(WANTED, &[], &[from, 1, 64, 4096]),
-        message(WANTED_BLOCKS, &[], &[from, 1, 64, 8, 24, 100]),
         message(DATA, &[1 << 32, 0], &[9; 8]),
         message(SHORT_MESSAGE, &[], &[1, 2, tag, from << 32 | 12]),
         message(MESSAGE, &[from, tag], &[3; 400]),
@@ -55,7 +53,7 @@ fn real() -> Vec<Vec<u8>> {
     for batch in batches() {
         all.push(message(BATCH, &[], &[&batch[..], &[stamp]].concat()));
     }
-    all.extend(questions().iter().map(|[a, b, c]| message(QUESTION, &[], &[from, 1, *a, *b, *c])));
+    all.extend(heads().iter().map(|head| message(QUESTION, &[], &[&[from, 1], &head[..]].concat())));
     all
 }
 

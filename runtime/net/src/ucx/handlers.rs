@@ -8,14 +8,14 @@ use ucx_sys::*;
 use super::{
     Worker,
     arrivals::{self, Arrival, Noted, arrived},
+    asks::{Answer, Data, Question},
     batches::{Applied, Batched, Goodbye, WantApplied},
-    fetches::{Answer, Question},
     messages::{Sent, SentShort},
     notifications::Notification,
     open::check,
     tcp::{
         messages::{First, Go, More, Promise, Taken},
-        transfers::{Data, Put, PutPart, Wanted, WantedBlocks},
+        transfers::{Put, PutPart},
     },
 };
 
@@ -32,11 +32,11 @@ impl Arrival for Unknown {
 }
 
 /// The handler of each name.
-pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 19] = [
+pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 17] = [
     (arrivals::BATCH, Some(arrived::<Batched>)),
     (arrivals::APPLIED, Some(arrived::<Noted<2, Applied>>)),
     (arrivals::WANT_APPLIED, Some(arrived::<Noted<2, WantApplied>>)),
-    (arrivals::QUESTION, Some(arrived::<Noted<5, Question>>)),
+    (arrivals::QUESTION, Some(arrived::<Noted<6, Question>>)),
     (arrivals::ANSWER, Some(arrived::<Noted<2, Answer>>)),
     (arrivals::GOODBYE, Some(arrived::<Noted<1, Goodbye>>)),
     (arrivals::NOTIFICATION, Some(arrived::<Notification>)),
@@ -44,8 +44,6 @@ pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 19] = [
     (arrivals::MESSAGE, Some(arrived::<Sent>)),
     (arrivals::PUT, Some(arrived::<Put>)),
     (arrivals::PUT_PART, Some(arrived::<PutPart>)),
-    (arrivals::WANTED, Some(arrived::<Noted<4, Wanted>>)),
-    (arrivals::WANTED_BLOCKS, Some(arrived::<Noted<6, WantedBlocks>>)),
     (arrivals::DATA, Some(arrived::<Data>)),
     (arrivals::FIRST, Some(arrived::<First>)),
     (arrivals::MORE, Some(arrived::<More>)),

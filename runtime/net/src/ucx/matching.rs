@@ -29,7 +29,7 @@ pub(super) enum Came {
     Offered(Offer),
     /// Not all of it, by its number.
     InPieces(u64),
-    /// Nothing of it, of that number and so many bytes.
+    /// Nothing of it, of that number and this many bytes.
     Promised(u64, usize),
 }
 

@@ -23,7 +23,7 @@ use super::{
     tcp::messages::Long,
 };
 
-/// Up to so many bytes are copied to words, of which the last ones say what a header does for
+/// Up to this many bytes are copied to words, of which the last ones say what a header does for
 /// others.
 pub(super) const SHORT: usize = 2 << 10;
 
@@ -65,7 +65,7 @@ impl Messages {
         }
     }
 
-    /// So many bytes of a message of `pe` were received that it has sent unasked. Whether that is
+    /// `len` bytes of a message of `pe` were received that it has sent unasked. Whether that is
     /// to be reported.
     pub(super) fn received(&mut self, pe: usize, len: usize) -> bool {
         len > SHORT && self.long.received(pe, len)
@@ -129,7 +129,7 @@ impl Worker {
     ) {
         let to = Bytes { at: to, len };
         let mut messages = self.messages();
-        // Under the lock: the thread that closes takes what is awaited after it has said that it
+        // Under the lock: the thread that closes takes what is awaited after it has noted that it
         // closes.
         if self.is_closed() {
             drop(messages);

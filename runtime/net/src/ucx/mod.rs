@@ -7,7 +7,7 @@
 //!
 //! Puts and gets are UCX's own, or, where everything goes over [TCP](tcp), messages too. Batches
 //! are active messages, which the target applies and counts back ([`batches`]), and so are atomic
-//! operations, alone or with an answer ([`fetches`]): they run on the target's processor, in all
+//! operations, alone or with an answer ([`asks`]): they run on the target's processor, in all
 //! transports, so that they are atomic towards those of PEs that share memory with the target.
 //! Messages of collectives are [matched here](messages).
 //!
@@ -19,17 +19,17 @@
 //! | [`operation`], [`start`], [`poll`] | operations under way, and their progress |
 //! | [`departures`], [`arrivals`], [`handlers`] | active messages as they leave and arrive |
 //! | [`transfers`], [`batches`], [`channel`] | one-sided ones |
-//! | [`fetches`], [`requests`], [`flush`] | their answers, and their end |
+//! | [`asks`], [`requests`], [`flush`] | their answers, and their end |
 //! | [`messages`], [`matching`], [`offers`], [`notifications`] | messages |
-//! | [`tcp`] | long puts, gets and messages where UCX has none of its own that are fast |
+//! | [`tcp`] | long puts and messages where UCX has none of its own that are fast |
 
 mod arrivals;
+mod asks;
 mod batches;
 mod channel;
 mod close;
 mod departures;
 mod directory;
-mod fetches;
 mod flush;
 #[cfg(test)]
 mod fuzz;
@@ -128,7 +128,7 @@ struct Worker {
     listener: OnceLock<Weak<dyn Listener>>,
     executor: Weak<Executor>,
     /// What wakes the helper thread.
-    nudge: Arc<HelperWaker>,
+    helper_waker: Arc<HelperWaker>,
     /// Readable when there is something to do.
     descriptor: OwnedFd,
     /// The type of data `WORDS`.
@@ -161,9 +161,9 @@ struct Ends {
     events: VecDeque<Event>,
     /// Each operation knows its place.
     under_way: Slab<UnderWay>,
-    /// PEs that have said that they leave.
+    /// PEs that have announced that they leave.
     left: HashSet<usize>,
-    /// PEs to which the connection broke before they said so, and when.
+    /// PEs to which the connection broke before they announced it, and when.
     suspects: Vec<(usize, ucs_status_t, Instant)>,
 }
 
@@ -179,10 +179,10 @@ enum Event {
     Ended(Box<Operation>, ucs_status_t),
     /// Something is over that no operation of UCX stands for.
     Over(Completion),
-    /// A message was received, of so many bytes.
+    /// A message was received, and its length.
     Received(Completion<usize>, Result<usize>),
-    /// The value has come that was asked for.
-    Answered(Completion<u64>, u64),
+    /// The value or the data has come that was asked for.
+    Answered(Completion<u64>, Result<u64>),
     /// UCX has given up the endpoint of a PE.
     Broken(usize, ucs_status_t),
     /// Something else is to be done.
@@ -220,7 +220,7 @@ fn threads_start() -> Result<()> {
     started.map(|thread| _ = thread.join()).map_err(|error| Error::system("start of a thread for UCX", error))
 }
 
-/// Connects this PE, over these network interfaces if that is said. Collective over all PEs.
+/// Connects this PE, over these network interfaces if they are given. Collective over all PEs.
 pub(super) async fn connect(
     bootstrap: &Arc<dyn Bootstrap>,
     executor: &Arc<Executor>,

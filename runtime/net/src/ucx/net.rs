@@ -1,4 +1,4 @@
-//! The trait [`Net`] over UCX.
+//! The traits of a net over UCX.
 
 use std::{
     fmt,
@@ -6,23 +6,14 @@ use std::{
 };
 
 use oxshmem_base::Result;
-use oxshmem_memory::word::{Atomic, Signal, Width};
+use oxshmem_memory::op::{Address, Op, Spot, Verb};
 use oxshmem_progress::{
     completion::Completion,
     source::{Armed, Source},
 };
 
-use super::{
-    Worker, messages,
-    operation::{Kind, Operation},
-};
-use crate::{Batch, Listener, Net, Shape, Spot, Words, get_each};
-
-/// Up to so many bytes are copied when an operation starts: that takes less than a system call.
-/// Over TCP such a put is a batch.
-const EAGER: usize = 7 << 10;
-/// Bytes of an entry of a batch besides its data, and to round that up.
-const HEAD: usize = 24;
+use super::{Worker, messages, transfers::EAGER};
+use crate::{Batch, Listener, Mail, Net, Takes, Way, Words};
 
 /// The net of one PE.
 pub(in super::super) struct UcxNet {
@@ -55,79 +46,40 @@ impl Source for UcxNet {
 }
 
 // SAFETY: every operation hands exactly the caller's range to UCX, and `done` is run by
-// `Operation::end` alone, when UCX has let go of it.
+// `Operation::end` or the answer alone, when UCX has let go of it.
+unsafe impl Way<Spot, Address> for UcxNet {
+    unsafe fn start(&self, op: Op, done: Completion<u64>) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.worker.start_op(op, done) };
+        self.worker.began();
+    }
+
+    fn flush(&self, pe: Option<usize>, done: Completion) {
+        match pe {
+            Some(pe) => self.worker.flush(pe, done),
+            None => self.worker.flush_all(done),
+        }
+        self.worker.began();
+    }
+}
+
+// SAFETY: a put with its signal is taken whole where `put_by_message` takes both.
 unsafe impl Net for UcxNet {
+    fn takes(&self, op: &Op) -> Takes {
+        match (op.verb, op.blocks.count, op.then) {
+            (_, 1, None) => Takes::Whole,
+            (Verb::Put(_), 1, Some(_)) if self.worker.puts_by_message(op.there.pe) => Takes::Whole,
+            (Verb::Get(_), ..) => self.worker.takes_blocks(op),
+            _ => Takes::Each,
+        }
+    }
+
     fn eager_limit(&self) -> usize {
         EAGER
     }
 
-    unsafe fn put_eager(&self, to: Spot, from: *const u8, len: usize) -> Result<()> {
-        if len <= EAGER && self.worker.puts_by_message(to.pe) {
-            // The target acknowledges many of these at once, and UCX each put.
-            let mut batch = Batch::with_capacity(len + HEAD);
-            // SAFETY: as below.
-            unsafe { batch.put_from(to, from, len) };
-            return self.worker.send_batch(to.pe, batch);
-        }
-        // SAFETY: the caller's `from` is readable.
-        unsafe { self.worker.put_copy(to, from, len) }
-    }
-
-    unsafe fn put(&self, to: Spot, from: *const u8, len: usize, done: Completion) {
-        // SAFETY: the caller keeps `from` until `done` runs, as it is in any case.
-        let _ = unsafe { self.worker.put(to, from, len, Operation::new(Kind::Plain(done))) };
-        self.worker.began();
-    }
-
-    unsafe fn put_signal(
-        &self,
-        to: Spot,
-        from: *const u8,
-        len: usize,
-        at: Spot,
-        update: Signal,
-        done: Completion,
-    ) -> Option<Completion> {
-        if !self.worker.puts_by_message(to.pe) {
-            return Some(done);
-        }
-        let operation = Operation::new(Kind::Plain(done));
-        // SAFETY: the caller keeps `from` until `done` runs, as it is in any case.
-        let _ = unsafe { self.worker.put_by_message(to, from, len, Some((at, update)), operation) };
-        self.worker.began();
-        None
-    }
-
-    unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
-        // SAFETY: the caller keeps `to` until `done` runs.
-        unsafe { self.worker.get(from, to, len, done) };
-        self.worker.began();
-    }
-
-    unsafe fn get_packed(&self, from: Spot, blocks: Shape, to: *mut u8, done: Completion) {
-        if self.worker.puts_by_message(from.pe) {
-            // SAFETY: the caller keeps `to` until `done` runs.
-            unsafe { self.worker.get_packed(from, blocks, to, done) };
-            return self.worker.began();
-        }
-        // SAFETY: passed on to the caller.
-        unsafe { get_each(self, from, blocks, to, done) }
-    }
-
-    fn update(&self, at: Spot, width: Width, operation: Atomic<u64>) -> Result<()> {
-        let mut batch = Batch::with_capacity(size_of::<[u64; 2]>());
-        batch.update(at, width, operation);
-        self.worker.send_batch(at.pe, batch)
-    }
-
-    fn fetch(&self, at: Spot, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
-        self.worker.send_gathered(Some(at.pe));
-        self.worker.fetch(at, width, operation, done);
-        self.worker.began();
-    }
-
     fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
-        self.worker.send_batch(pe, batch)
+        self.worker.apply(pe, batch)
     }
 
     fn gather(&self, pe: usize, room: usize, add: &mut dyn FnMut(&mut Batch)) -> Result<()> {
@@ -138,16 +90,18 @@ unsafe impl Net for UcxNet {
         self.worker.send_gathered(None);
     }
 
-    fn flush(&self, pe: usize, done: Completion) {
-        self.worker.flush(pe, done);
-        self.worker.began();
+    fn close(&self) {
+        self.end(true);
     }
 
-    fn flush_all(&self, done: Completion) {
-        self.worker.flush_all(done);
-        self.worker.began();
+    fn abandon(&self) {
+        self.end(false);
     }
+}
 
+// SAFETY: every message hands exactly the caller's range to UCX, and `done` is run when UCX has let
+// go of it.
+unsafe impl Mail for UcxNet {
     unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion) {
         // SAFETY: the caller keeps `from` until `done` runs.
         unsafe { self.worker.send(pe, tag, from, len, done) };
@@ -174,14 +128,6 @@ unsafe impl Net for UcxNet {
 
     fn listen(&self, listener: Weak<dyn Listener>) {
         self.worker.listen(listener);
-    }
-
-    fn close(&self) {
-        self.end(true);
-    }
-
-    fn abandon(&self) {
-        self.end(false);
     }
 }
 

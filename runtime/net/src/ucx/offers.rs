@@ -20,13 +20,8 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    /// The address. A closure that calls this keeps all of it, which it may take to another thread;
-    /// of `at` it may not.
-    pub(super) fn address(self) -> *mut u8 {
-        self.at
-    }
-
-    /// Itself, for the same reason.
+    /// Itself. A closure that calls this keeps all of it, which it may take to another thread; of
+    /// `at` it may not.
     pub(super) fn whole(self) -> Self {
         self
     }
@@ -86,8 +81,8 @@ impl Worker {
                 user_data: operation.cast(),
                 ..Default::default()
             };
-            // SAFETY: what has taken the offer has said that this may be written to; the data was
-            // offered, and is fetched once.
+            // SAFETY: what has taken the offer has promised that this may be written to; the data
+            // was offered, and is fetched once.
             unsafe { ucx.ucp_am_recv_data_nbx(self.handle, offer.data, to.at.cast(), to.len, &params) }
         });
     }

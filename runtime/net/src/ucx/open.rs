@@ -239,7 +239,7 @@ impl Worker {
             listener: OnceLock::new(),
             gathering: AtomicBool::new(false),
             executor: Arc::downgrade(executor),
-            nudge: Arc::clone(executor.helper_waker()),
+            helper_waker: Arc::clone(executor.helper_waker()),
             descriptor,
             words,
             closing: AtomicBool::new(false),

@@ -14,7 +14,7 @@ pub(super) const HEADER: usize = 7;
 /// Words of a short message, with the one that it [ends with](Operation::sign).
 pub(super) const NOTE: usize = 7;
 
-/// The header of an active message: so many of these words.
+/// The header of an active messageof this many of these words.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Header {
     words: [u64; HEADER],
@@ -52,13 +52,15 @@ unsafe impl Send for Operation {}
 pub(super) enum Kind {
     /// UCX reads these words, or symmetric memory of this PE. Nothing waits for its end.
     Words(Vec<u64>),
-    /// So many of these.
+    /// This many of these.
     Note([u64; NOTE], usize),
-    /// A put, get or something sent: its buffer is the caller's.
+    /// A put or get, whose buffer is the caller's.
+    Moved(Completion<u64>),
+    /// Something sent, whose buffer is the caller's.
     Plain(Completion),
     /// A flush of what was started up to some operation.
     Flush { upto: u64, done: Completion },
-    /// A message of so many bytes, of which UCX brings the data.
+    /// A message of `len` bytes, of which UCX brings the data.
     Received { len: usize, done: Completion<usize> },
 }
 
@@ -119,6 +121,7 @@ impl Operation {
     pub(super) fn end(self, outcome: Result<()>) -> Result<()> {
         match self.kind {
             Kind::Plain(done) | Kind::Flush { done, .. } => complete(done, outcome),
+            Kind::Moved(done) => complete(done, outcome.map(|()| 0)),
             Kind::Received { len, done } => complete(done, outcome.map(|()| len)),
             Kind::Words(_) | Kind::Note(..) => return outcome,
         }

@@ -18,7 +18,7 @@ use super::{
 };
 
 /// How long after the end of a connection its PE may still turn out to have left in peace: what it
-/// said may come over another connection.
+/// announced may come over another connection.
 const BENEFIT_OF_DOUBT: Duration = Duration::from_secs(2);
 
 /// A PE that was talked to.
@@ -163,9 +163,7 @@ impl Worker {
         }
         let (mut failed, asked) = {
             let mut channels = self.channels();
-            let mut failed = channels.fail(pe);
-            failed.extend(channels.gets.fail(Some(pe)));
-            (failed, channels.fetches.asked.fail(Some(pe)))
+            (channels.fail(pe), channels.asks.fail(Some(pe)))
         };
         let awaited = {
             let mut messages = self.messages();

@@ -66,7 +66,7 @@ impl Worker {
         }
         let Some(serving) = completion::serve() else {
             // Or to the helper thread: that completion may be another worker's, or never return.
-            return self.nudge.notify();
+            return self.helper_waker.notify();
         };
         let mut panics = Panics::default();
         while self.has_events.load(Ordering::Relaxed) && self.has_events.swap(false, Ordering::AcqRel) {
@@ -94,7 +94,7 @@ impl Worker {
             }
             Event::Over(done) => complete(done, Ok(())),
             Event::Received(done, outcome) => complete(done, outcome),
-            Event::Answered(done, value) => complete(done, Ok(value)),
+            Event::Answered(done, outcome) => complete(done, outcome),
             Event::Broken(pe, status) => self.lost(pe, status),
             Event::Later(later) => completion::run(later),
         }
@@ -139,7 +139,7 @@ impl Worker {
     /// Something was gathered, which the helper thread sends if no other thread does. Called after
     /// the lock of what was gathered is given back.
     pub(super) fn gathering_began(&self) {
-        self.nudge.notify();
+        self.helper_waker.notify();
     }
 
     /// Looks after the futures of this PE, whose memory others may have changed. A waker may run

@@ -18,7 +18,7 @@ use super::{
 
 /// Operations under way. A thread that adds one beyond that first makes progress.
 const MOST_UNDER_WAY: usize = 4096;
-/// A thread that starts so many operations makes progress once.
+/// A thread that starts this many operations makes progress once.
 const STARTS: u32 = 32;
 /// How long the end of a PE takes to become known to its launcher, which then ends the others.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -34,7 +34,7 @@ impl Worker {
     ) -> Result<()> {
         let mut inner = self.inner();
         // It keeps the helper thread from the lock that this thread takes again and again.
-        self.nudge.show_life();
+        self.helper_waker.show_life();
         inner.started = inner.started.wrapping_add(1);
         let looks = inner.started.is_multiple_of(STARTS);
         let known = matches!(inner.peers.get(pe), Some(Some(_)));
@@ -154,8 +154,8 @@ impl Worker {
         here + self.channels().n_waiting()
     }
 
-    /// So many operations wait for an answer, or for what comes before them, the last of which was
-    /// just started.
+    /// `waiting` operations wait for an answer, or for what comes before them, the last of which
+    /// was just started.
     pub(super) fn keep_up_with(&self, waiting: usize) {
         if waiting.is_multiple_of(STARTS as usize) {
             self.keep_up();

@@ -120,9 +120,10 @@ mod tests {
         },
         *,
     };
-    use crate::{Batch, Spot, suite::End};
+    use crate::{Batch, suite::End};
     use oxshmem_base::Hosts;
     use oxshmem_job::Placement;
+    use oxshmem_memory::op::Spot;
     use oxshmem_memory::{SegmentId, copy};
 
     /// A process that is no PE, with a UCX of its own and an endpoint to a PE.

@@ -10,7 +10,10 @@ use std::{
 
 use oxshmem_base::{Hosts, settings::FenceSide};
 use oxshmem_job::Local;
-use oxshmem_memory::SegmentId;
+use oxshmem_memory::{
+    SegmentId,
+    op::{Address, Op, Spot},
+};
 use oxshmem_progress::{
     completion::{AllParts, complete},
     fabric::Fabric,
@@ -18,9 +21,8 @@ use oxshmem_progress::{
     wait::WaitPolicy,
 };
 
-use super::{offers::Bytes, *};
+use super::*;
 use crate::{
-    Spot,
     outcome::outcome,
     suite::{self, End, Job, MEMORY},
 };
@@ -35,7 +37,7 @@ pub(super) fn three(spin: Duration) -> Option<(Vec<End>, Vec<Arc<Worker>>)> {
     three_in(spin, true)
 }
 
-/// The same, whose engines are those of PEs in one process or in one each.
+/// [`three`] PEs, whose engines are those of PEs in one process or in one each.
 fn three_in(spin: Duration, in_process: bool) -> Option<(Vec<End>, Vec<Arc<Worker>>)> {
     if let Err(error) = Ucx::load() {
         println!("skipped: {error}");
@@ -96,19 +98,19 @@ fn ucx_is_driven_by_the_engine_alone() {
     suite::check_by_the_engine(crate::ways(), || Some(three_in(Duration::from_micros(2), false)?.0));
 }
 
-/// How long so many gets take that all wait for one long put, and then start at once.
+/// How long `n` gets take that all wait for one long put, and then start at once.
 fn gets_behind_a_long_put(ends: &[End], target: &Worker, n: usize) -> Duration {
     let [from, to, ..] = ends else { unreachable!("there are three") };
     let spot = |offset| Spot { pe: to.pe, segment: to.memory.id(), offset };
     let long = vec![7u8; MEMORY - 8];
-    let (put, put_done) = outcome();
+    let (put, put_done) = outcome::<u64>();
     // SAFETY: the vector is there until the put is over, which is waited for.
-    unsafe { from.net.put(spot(8), long.as_ptr(), long.len(), put_done) };
+    unsafe { from.net.start(Op::put(spot(8), long.as_ptr(), long.len()), put_done) };
     let mut got = vec![0u8; 8 * n];
     let (all, all_done) = outcome();
     let all_gets = AllParts::new(all_done);
     let (net, at, parts) = (Arc::clone(&from.net), spot(8), Arc::clone(&all_gets));
-    let to = Bytes { at: got.as_mut_ptr(), len: got.len() };
+    let to = Address::from(got.as_mut_ptr());
     let start = Instant::now();
     // The put is not applied meanwhile.
     let held = target.inner();
@@ -117,7 +119,7 @@ fn gets_behind_a_long_put(ends: &[End], target: &Worker, n: usize) -> Duration {
         for i in 0..n {
             // SAFETY: the bytes are inside of the vector, which is there until all gets are over,
             // which is waited for.
-            unsafe { net.get(at, to.address().add(8 * i), 8, parts.part()) };
+            unsafe { net.start(Op::get(at, to.get().add(8 * i), 8), parts.part()) };
         }
     });
     complete(begin, Ok(()));
@@ -128,7 +130,7 @@ fn gets_behind_a_long_put(ends: &[End], target: &Worker, n: usize) -> Duration {
     }
     let time = start.elapsed();
     assert!(got.iter().all(|&byte| byte == 7));
-    assert!(matches!((all.get(), put.get()), (Some(Ok(())), Some(Ok(())))));
+    assert!(matches!((all.get(), put.get()), (Some(Ok(())), Some(Ok(_)))));
     time
 }
 

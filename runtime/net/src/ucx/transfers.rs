@@ -1,73 +1,95 @@
-//! Puts and gets.
+//! Puts, and operations that read.
 
 use std::sync::Weak;
 
 use oxshmem_base::{Error, Result};
+use oxshmem_memory::op::{Address, Op, Verb};
 use oxshmem_progress::completion::{Completion, complete};
 
 use super::{
     Worker,
-    offers::Bytes,
-    operation::{Kind, Operation, sending, words_from},
+    operation::{Kind, Operation, sending},
 };
-use crate::Spot;
+use crate::Batch;
 
-/// Up to so many bytes UCX gets by itself as fast.
+/// Up to this many bytes UCX gets by itself as fast as by message.
 const UNASKED: usize = 2 << 10;
+/// Up to this many bytes are copied when an operation starts: that takes less than a system call.
+/// Over TCP such a put is a batch.
+pub(super) const EAGER: usize = 7 << 10;
 
 impl Worker {
     /// # Safety
-    /// `from` must be readable for `len` bytes.
-    pub(super) unsafe fn put_copy(&self, to: Spot, from: *const u8, len: usize) -> Result<()> {
-        // SAFETY: passed on to the caller.
-        let words = unsafe { words_from(from, len) };
-        let from = words.as_ptr().cast();
-        // SAFETY: the operation holds the words until UCX has let go of it.
-        unsafe { self.put(to, from, len, Operation::new(Kind::Words(words))) }
+    /// As for [`Way::start`](crate::Way::start).
+    pub(super) unsafe fn start_op(&self, op: Op, done: Completion<u64>) {
+        // SAFETY: passed on to the caller. What went wrong is what `done` gets.
+        unsafe {
+            match op.verb {
+                Verb::Put(from) => drop(self.put(op, from, Operation::new(Kind::Moved(done)))),
+                Verb::Get(_) | Verb::Atomic(..) => self.read(op, done),
+            }
+        }
     }
 
+    /// Puts, by whichever way is faster.
+    ///
     /// # Safety
     /// `from` must be readable until the operation is over.
-    pub(super) unsafe fn put(
-        &self,
-        to: Spot,
-        from: *const u8,
-        len: usize,
-        operation: Box<Operation>,
-    ) -> Result<()> {
-        if self.puts_by_message(to.pe) {
+    unsafe fn put(&self, op: Op, from: Address, operation: Box<Operation>) -> Result<()> {
+        if self.puts_by_message(op.there.pe) {
             // SAFETY: passed on to the caller.
-            return unsafe { self.put_by_message(to, from, len, None, operation) };
+            return unsafe { self.put_by_message(op, from, operation) };
         }
-        self.start(to.pe, operation, |ucx, peer, operation| {
+        self.start(op.there.pe, operation, |ucx, peer, operation| {
             peer.started += 1;
-            let to = peer.base + to.offset as u64;
+            let (to, len) = (peer.base + op.there.offset as u64, op.blocks.len);
+            let (from, params) = (from.get().cast_const().cast(), sending(operation));
             // SAFETY: the caller keeps `from`; the endpoint and its key are open.
-            unsafe { ucx.ucp_put_nbx(peer.endpoint, from.cast(), len, to, peer.rkey, &sending(operation)) }
+            unsafe { ucx.ucp_put_nbx(peer.endpoint, from, len, to, peer.rkey, &params) }
         })
     }
 
+    /// Sends a batch. One that is a put alone goes as such, from the batch, where that is faster.
+    pub(super) fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
+        let put = batch.lone_put().filter(|(at, _)| at.segment == self.memory.id());
+        match put.filter(|&(_, len)| len > EAGER || !self.puts_by_message(pe)) {
+            None => self.send_batch(pe, batch),
+            Some((at, len)) => {
+                let words = batch.into_words();
+                let from = Address::from(words[2..].as_ptr().cast::<u8>());
+                let put = Op::put(at.on(pe), from, len);
+                // SAFETY: the operation holds the words, which do not move, until UCX has let go of
+                // it.
+                unsafe { self.put(put, from, Operation::new(Kind::Words(words))) }
+            }
+        }
+    }
+
+    /// Starts an operation that reads, when what it must not overtake has been applied.
+    ///
     /// # Safety
-    /// `to` must be writable until `done` runs.
-    pub(super) unsafe fn get(&self, from: Spot, to: *mut u8, len: usize, done: Completion) {
-        self.send_gathered(Some(from.pe));
-        if let Some(count) = self.behind_long_puts(from.pe) {
-            let (this, to) = (Weak::clone(&self.this), Bytes { at: to, len });
+    /// As for [`Way::start`](crate::Way::start).
+    unsafe fn read(&self, op: Op, done: Completion<u64>) {
+        let pe = op.there.pe;
+        self.send_gathered(Some(pe));
+        if let Some(count) = self.behind_long_puts(pe) {
+            let this = Weak::clone(&self.this);
             let then = move |applied: Result<()>| match (applied, this.upgrade()) {
-                // SAFETY: the caller keeps the memory until `done` runs.
-                (Ok(()), Some(this)) => unsafe { this.get(from, to.address(), len, done) },
+                // SAFETY: passed on to the caller.
+                (Ok(()), Some(this)) => unsafe { this.read(op, done) },
                 (applied, _) => complete(done, applied.and(Err(Error::Finalized { call: "net" }))),
             };
-            return self.when_applied(from.pe, count, Box::new(then));
+            return self.when_applied(pe, count, Box::new(then));
         }
-        if len > UNASKED && self.puts_by_message(from.pe) {
-            // SAFETY: passed on to the caller.
-            return unsafe { self.get_by_message(from, to, len, done) };
+        let Verb::Get(to) = op.verb else { return self.ask(op, done) };
+        if op.blocks.count != 1 || op.blocks.len > UNASKED && self.puts_by_message(pe) {
+            return self.ask(op, done);
         }
-        let _ = self.start(from.pe, Operation::new(Kind::Plain(done)), |ucx, peer, operation| {
-            let from = peer.base + from.offset as u64;
+        let _ = self.start(pe, Operation::new(Kind::Moved(done)), |ucx, peer, operation| {
+            let (from, len) = (peer.base + op.there.offset as u64, op.blocks.len);
+            let (to, params) = (to.get().cast(), sending(operation));
             // SAFETY: the caller keeps `to`; the endpoint and its key are open.
-            unsafe { ucx.ucp_get_nbx(peer.endpoint, to.cast(), len, from, peer.rkey, &sending(operation)) }
+            unsafe { ucx.ucp_get_nbx(peer.endpoint, to, len, from, peer.rkey, &params) }
         });
     }
 }

@@ -15,7 +15,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// With so many bytes of host memory.
+    /// With this many bytes of host memory.
     ///
     /// # Errors
     /// What the driver refuses, and [`Error::Unsupported`] if there is no device.

@@ -70,12 +70,12 @@ pub(super) fn load() -> Result<c_int, String> {
     if !unsafe { sys::is_culib_present() } {
         return Err("there is no NVIDIA driver (libcuda.so.1)".to_owned());
     }
-    let said = |failed: Failed| format!("the NVIDIA driver does not start: {failed}");
+    let fails = |failed: Failed| format!("the NVIDIA driver does not start: {failed}");
     // SAFETY: the flags must be 0.
-    call!(cuInit(0)).map_err(said)?;
+    call!(cuInit(0)).map_err(fails)?;
     let mut version = 0;
     // SAFETY: it stores a number.
-    call!(cuDriverGetVersion(&mut version)).map_err(said)?;
+    call!(cuDriverGetVersion(&mut version)).map_err(fails)?;
     if version < OLDEST {
         let [has, needs] = [version, OLDEST].map(|it| format!("{}.{}", it / 1000, it % 1000 / 10));
         return Err(format!("the NVIDIA driver knows CUDA {has}, and {needs} is the oldest that will do"));
@@ -106,7 +106,7 @@ pub(super) fn uuid(device: CUdevice) -> Outcome<[u8; 16]> {
 
 pub(super) fn name(device: CUdevice) -> Outcome<String> {
     let mut name = [0; 256];
-    // SAFETY: it stores a text of at most so many bytes.
+    // SAFETY: it stores a text of at most as many bytes.
     call!(cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device))?;
     let bytes: Vec<u8> = bytemuck::cast_slice(&name).iter().copied().take_while(|&byte| byte != 0).collect();
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -21,18 +21,6 @@ use crate::device::{MOST_OPERANDS, Number, Pattern, ReduceOp};
 /// Blocks of threads that keep a multiprocessor busy.
 const BUSY: u32 = 8;
 
-/// An address on the host, for another thread.
-pub(super) struct Address(pub(super) *mut u8);
-
-// SAFETY: the caller that started the operation vouches for what is there, on whichever thread.
-unsafe impl Send for Address {}
-
-impl Address {
-    pub(super) fn get(&self) -> *mut u8 {
-        self.0
-    }
-}
-
 /// What a stream is to do.
 pub(super) enum Command {
     /// From the host to the device.
@@ -51,7 +39,7 @@ pub(super) enum Command {
     Nothing,
 }
 
-// SAFETY: as for `Address`.
+// SAFETY: it holds addresses, which are only numbers. Each use has its own reason.
 unsafe impl Send for Command {}
 
 /// Words that a list of places takes in arguments.
@@ -73,7 +61,7 @@ impl Arguments {
         Box::new(Self { words: Box::new(words), at: [0, 1, 2, 3, 4, 5], count: values.len() })
     }
 
-    /// Those of a kernel that combines.
+    /// The arguments of a kernel that combines.
     pub(super) fn combining(
         from: impl Iterator<Item = u64>,
         to: impl Iterator<Item = u64>,
@@ -141,21 +129,16 @@ impl Gpu {
 
     /// An atomic operation whose result goes to `before`.
     pub(super) fn amo(&self, at: u64, width: Width, operation: Atomic<u64>, before: CUdeviceptr) -> Command {
-        use ptx::amo;
-        let (what, value, cond) = match operation {
-            Atomic::Fetch => (amo::FETCH, 0, 0),
-            Atomic::Set(value) | Atomic::Swap(value) => (amo::SWAP, value, 0),
-            Atomic::CompareSwap { cond, value } => (amo::COMPARE_SWAP, value, cond),
-            Atomic::Add(value) => (amo::ADD, value, 0),
-            Atomic::And(value) => (amo::AND, value, 0),
-            Atomic::Or(value) => (amo::OR, value, 0),
-            Atomic::Xor(value) => (amo::XOR, value, 0),
+        let operation = match operation {
+            Atomic::Set(value) => Atomic::Swap(value),
+            other => other,
         };
+        let [what, value, cond] = operation.encode();
         let kernel = match width {
             Width::Four => self.amo[0],
             Width::Eight => self.amo[1],
         };
-        let arguments = Arguments::words(&[at, what.into(), value, cond, before]);
+        let arguments = Arguments::words(&[at, what, value, cond, before]);
         Command::Launch { kernel, shape: [1, 1], arguments }
     }
 
@@ -187,7 +170,7 @@ impl Gpu {
         }
     }
 
-    /// Blocks and threads for so many elements, of which a thread does some at a time.
+    /// Blocks and threads for this many elements, of which a thread does some at a time.
     pub(super) fn shape(&self, elements: usize, at_once: usize) -> [u32; 2] {
         let blocks = elements.div_ceil(THREADS as usize * at_once).clamp(1, self.most_blocks as usize);
         [blocks as u32, THREADS]

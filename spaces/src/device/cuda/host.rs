@@ -218,7 +218,7 @@ impl Registered {
     }
 }
 
-/// From so many bytes on the program's memory is made known to the driver.
+/// From this many bytes on the program's memory is made known to the driver.
 const LONG: usize = 4 << 20;
 /// What the driver takes into account.
 const PAGE: usize = 4096;
@@ -338,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_pages_are_told_from_their_rims() {
+    fn whole_pages_differ_from_their_rims() {
         assert_eq!(pages(2 * PAGE, 3 * PAGE), (vec![(0, 3 * PAGE)], [(0, 0), (3 * PAGE, 0)]));
         assert_eq!(pages(PAGE - 16, 2 * PAGE), (vec![(16, PAGE)], [(0, 16), (16 + PAGE, PAGE - 16)]));
         let (whole, rims) = pages(16, 2 * CHUNK + PAGE);

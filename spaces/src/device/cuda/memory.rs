@@ -19,6 +19,7 @@ use super::{
     allocation::{Addresses, Handle, Physical, Plain, granularity},
     driver::{self, Context, Failed, Outcome, Stream},
 };
+use crate::device::DevicePlace;
 
 /// What the first PE's memory is aligned to: as much as a symmetric object may be.
 const BASE_ALIGN: usize = 1 << 30;
@@ -51,7 +52,7 @@ enum Kind {
 }
 
 /// Which device each of `count` PEs takes, of those that it sees.
-pub(super) fn deal(count: usize, visible: &[CUdevice]) -> Vec<CUdevice> {
+pub(super) fn distribute(count: usize, visible: &[CUdevice]) -> Vec<CUdevice> {
     visible.iter().copied().cycle().take(count).collect()
 }
 
@@ -104,7 +105,7 @@ impl Memory {
         for (block, device) in self.devices.iter().enumerate() {
             let stream = Stream::new(&self.contexts[device])?;
             let _entered = stream.context().enter()?;
-            // SAFETY: the memory is ours alone so far, and has so many bytes.
+            // SAFETY: the memory is ours alone so far, and has as many bytes.
             unsafe { stream.fill(self.start(block), 0, self.len) }?;
             stream.synchronize()?;
         }
@@ -172,6 +173,11 @@ impl Memory {
         }
     }
 
+    /// The address of a place.
+    pub(super) fn at(&self, place: DevicePlace) -> CUdeviceptr {
+        self.start(place.block()) + place.offset() as u64
+    }
+
     /// Where all of it is, if it is in one range: the first address, and what is between PEs.
     pub(super) fn range(&self) -> Option<(CUdeviceptr, usize)> {
         match self.kind {
@@ -195,9 +201,9 @@ impl Memory {
     }
 }
 
-/// The devices of so many PEs, and their contexts.
+/// The devices of `count` PEs, and their contexts.
 fn prepare(count: usize) -> Result<(Vec<CUdevice>, Contexts)> {
-    let devices = deal(count, &driver::devices()?);
+    let devices = distribute(count, &driver::devices()?);
     let mut contexts = Contexts::new();
     for &device in &devices {
         if let std::collections::btree_map::Entry::Vacant(free) = contexts.entry(device) {
@@ -298,9 +304,9 @@ mod tests {
 
     #[test]
     fn pes_take_the_devices_in_turn() {
-        assert_eq!(deal(5, &[0, 1]), [0, 1, 0, 1, 0]);
-        assert_eq!(deal(2, &[7, 8, 9]), [7, 8]);
-        assert_eq!(deal(2, &[]), [0; 0]);
+        assert_eq!(distribute(5, &[0, 1]), [0, 1, 0, 1, 0]);
+        assert_eq!(distribute(2, &[7, 8, 9]), [7, 8]);
+        assert_eq!(distribute(2, &[]), [0; 0]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | `driver` | the driver's calls, with results |
 //! | `memory` | device memory that the PEs of a host share |
 //! | `host` | host memory that devices copy from and to |
+//! | `transfers` | copies and atomic operations |
 //! | `streams` | operations under way, in streams of ours and of the program |
 //! | `program` | what it does in streams of the program |
 //! | `ptx` | the kernels |
@@ -34,6 +35,7 @@ mod ptx;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod transfers;
 
 use std::{any::Any, fmt, ptr::NonNull, sync::Arc, time::Duration};
 
@@ -48,26 +50,25 @@ use oxshmem_base::{
     sync::lock,
 };
 use oxshmem_job::{self, Bootstrap};
-use oxshmem_memory::{
-    HostMap, Segment, SegmentId, copy,
-    word::{Atomic, Width},
-};
+use oxshmem_memory::{HostMap, Segment, SegmentId, copy, op::Verb};
+use oxshmem_net::Way;
 use oxshmem_progress::{
-    completion::{AllParts, Completion},
+    completion::{AllParts, Completion, no_value},
     helper_waker::HelperWaker,
     source::{Armed, Source},
 };
 
 use self::{
     combining::{AT_ONCE, Launch, launches},
-    gpu::{Address, Arguments, Command},
+    gpu::{Arguments, Command},
     host::Shown,
     memory::Memory,
     streams::Streams,
+    transfers::{Strided, strided},
 };
 use super::stream::ProgramStreams;
 use super::{
-    AnyDevice, Blocks, Combine, Description, Device, DevicePlace, End, Made, Number, Pattern, ReduceOp,
+    AnyDevice, Combine, Description, Device, DeviceOp, DevicePlace, End, Made, Number, Pattern, ReduceOp,
 };
 
 /// Host memory of fewer bytes is copied by the processor on the way, even where the device could
@@ -98,21 +99,21 @@ pub fn describe() -> std::result::Result<Vec<Description>, String> {
 /// The devices that this process sees, or why there are none.
 pub(super) fn found() -> std::result::Result<Vec<Description>, String> {
     let driver = driver::load()?;
-    let said = |failed: driver::Failed| format!("the NVIDIA driver fails: {failed}");
-    let devices = driver::devices().map_err(said)?;
+    let fails = |failed: driver::Failed| format!("the NVIDIA driver fails: {failed}");
+    let devices = driver::devices().map_err(fails)?;
     if devices.is_empty() {
         return Err("the NVIDIA driver shows no device".to_owned());
     }
     let describe = |&device: &i32| {
-        let ask = |attribute| driver::attribute(device, attribute).map_err(said);
+        let ask = |attribute| driver::attribute(device, attribute).map_err(fails);
         let maps = [
             Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
             Attribute::CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
         ];
         Ok(Description {
-            uuid: driver::uuid(device).map_err(said)?.map(|byte| format!("{byte:02x}")).concat(),
-            model: driver::name(device).map_err(said)?,
-            memory: driver::memory(device).map_err(said)?,
+            uuid: driver::uuid(device).map_err(fails)?.map(|byte| format!("{byte:02x}")).concat(),
+            model: driver::name(device).map_err(fails)?,
+            memory: driver::memory(device).map_err(fails)?,
             capability: (
                 ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
                 ask(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
@@ -132,7 +133,7 @@ pub(super) async fn join(
     len: usize,
     has: bool,
     host: &Arc<HostMap>,
-    (made, nudge): (&Made, &Arc<HelperWaker>),
+    (made, helper_waker): (&Made, &Arc<HelperWaker>),
 ) -> Result<Option<AnyDevice>> {
     let placement = bootstrap.placement();
     let mut memory = None;
@@ -152,7 +153,7 @@ pub(super) async fn join(
             if made.is_none() {
                 let crowded = !bootstrap.in_process() && placement.local.len() > processors::allowed();
                 let patience = if crowded { Duration::ZERO } else { PATIENCE };
-                *made = Some(Arc::new(Cuda::new(memory, host, nudge, patience)?));
+                *made = Some(Arc::new(Cuda::new(memory, host, helper_waker, patience)?));
             }
             Ok(made.clone())
         })
@@ -169,10 +170,10 @@ pub(super) async fn join(
 
 /// Fails on all PEs if it does on one. Collective over all.
 async fn agree(bootstrap: &dyn Bootstrap, outcome: Result<()>) -> Result<()> {
-    let said = outcome.as_ref().err().map_or(String::new(), ToString::to_string);
-    let all = bootstrap.exchange(said.into_bytes()).await?;
+    let reason = outcome.as_ref().err().map_or(String::new(), ToString::to_string);
+    let all = bootstrap.exchange(reason.into_bytes()).await?;
     outcome?;
-    match all.iter().position(|said| !said.is_empty()) {
+    match all.iter().position(|reason| !reason.is_empty()) {
         None => Ok(()),
         Some(pe) => Err(Error::Device { what: format!("on PE {pe}, {}", String::from_utf8_lossy(&all[pe])) }),
     }
@@ -192,7 +193,7 @@ impl Cuda {
     fn new(
         memory: Arc<Memory>,
         host: &Arc<HostMap>,
-        nudge: &Arc<HelperWaker>,
+        helper_waker: &Arc<HelperWaker>,
         patience: Duration,
     ) -> Result<Self> {
         let (count, len) = (memory.count(), memory.len());
@@ -211,7 +212,7 @@ impl Cuda {
         Ok(Self {
             shown: Segment::new(SegmentId::Gpu, Arc::new(map), 0, len),
             shown_host: Shown::default(),
-            streams: Streams::new(&memory, host, nudge)?,
+            streams: Streams::new(&memory, host, helper_waker)?,
             memory,
             patience,
         })
@@ -222,11 +223,16 @@ impl Cuda {
     /// # Errors
     /// What the driver refuses, and [`Error::Unsupported`] if there is no device.
     #[doc(hidden)]
-    pub fn alone(count: usize, len: usize, sharing: GpuSharing, nudge: &Arc<HelperWaker>) -> Result<Self> {
+    pub fn alone(
+        count: usize,
+        len: usize,
+        sharing: GpuSharing,
+        helper_waker: &Arc<HelperWaker>,
+    ) -> Result<Self> {
         describe().map_err(|what| Error::Unsupported { what })?;
         let memory = Arc::new(Memory::new(count, len, sharing, false)?);
         let host = Arc::new(HostMap::new(count, 1 << 20)?);
-        Self::new(memory, &host, nudge, PATIENCE)
+        Self::new(memory, &host, helper_waker, PATIENCE)
     }
 
     /// How memory is shared: `vmm` or `ipc`.
@@ -235,12 +241,12 @@ impl Cuda {
     }
 
     fn at(&self, place: DevicePlace) -> u64 {
-        self.memory.start(place.block) + place.offset as u64
+        self.memory.at(place)
     }
 
     /// The command for blocks between two addresses that the device of `block` reaches.
-    fn blocks(&self, block: usize, [from, to]: [u64; 2], blocks: Blocks) -> Command {
-        let Blocks { len, count, from_stride, to_stride } = blocks;
+    fn blocks(&self, block: usize, [from, to]: [u64; 2], blocks: Strided) -> Command {
+        let Strided { len, count, from_stride, to_stride } = blocks;
         let all = from | to | (len | from_stride | to_stride) as u64;
         // The last divides everything.
         let unit = [8, 4].into_iter().find(|unit| all.is_multiple_of(*unit)).unwrap_or(1) as usize;
@@ -260,19 +266,6 @@ impl fmt::Debug for Cuda {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (count, how) = (self.memory.count(), self.memory.how());
         write!(f, "CUDA devices of {count} PEs with {} bytes each, by {how}", self.shown.len())
-    }
-}
-
-/// [`Device::copy_blocks`] as a copy for each block.
-///
-/// # Safety
-/// Those of that.
-unsafe fn copy_each(device: &Cuda, from: End, to: End, blocks: Blocks, done: Completion) {
-    let all = AllParts::new(done);
-    for i in 0..blocks.count {
-        let (from, to) = (from.behind(i * blocks.from_stride), to.behind(i * blocks.to_stride));
-        // SAFETY: passed on to the caller.
-        unsafe { device.copy(from, to, blocks.len, all.part()) };
     }
 }
 
@@ -304,6 +297,31 @@ impl Source for Cuda {
 
 // SAFETY: commands touch the bytes that they name, which callers vouch for until `done` completes;
 // which it does when the event behind the command is over.
+unsafe impl Way<DevicePlace, End> for Cuda {
+    unsafe fn start(&self, op: DeviceOp, done: Completion<u64>) {
+        if let Verb::Atomic(operation, width) = op.verb {
+            return self.atomic(op.there, width, operation, done);
+        }
+        let (from, to, blocks) = strided(op);
+        let done = no_value(done);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match blocks.count {
+                1 => self.copy(from, to, blocks.len, done),
+                _ => self.copy_blocks(from, to, blocks, done),
+            }
+        }
+    }
+
+    fn flush(&self, _: Option<usize>, done: Completion) {
+        let all = AllParts::new(done);
+        for block in 0..self.memory.count() {
+            self.streams.start(block, Command::Nothing, all.part());
+        }
+    }
+}
+
+// SAFETY: as above.
 unsafe impl Device for Cuda {
     fn name(&self) -> &'static str {
         "CUDA"
@@ -315,141 +333,6 @@ unsafe impl Device for Cuda {
 
     fn segment(&self) -> &Segment {
         &self.shown
-    }
-
-    unsafe fn copy(&self, from: End, to: End, len: usize, done: Completion) {
-        let streams = &self.streams;
-        match (from, to) {
-            (End::Host(from), End::Host(to)) => {
-                // SAFETY: passed on to the caller.
-                unsafe { copy::copy(to, from, len) };
-                done(Ok(()));
-            }
-            (End::Device(place), _) | (_, End::Device(place)) if len == 0 => {
-                streams.start(place.block, Command::Nothing, done);
-            }
-            (End::Host(from), End::Device(place)) => {
-                let to = self.at(place);
-                if len > SHORT && streams.host().is_ready(from, len) {
-                    return streams.start(place.block, Command::In { from, to, len }, done);
-                }
-                match streams.slot(len) {
-                    Some(slot) => {
-                        // SAFETY: passed on to the caller; the slot has room, and is ours.
-                        unsafe { copy::copy(slot.start(), from, len) };
-                        let command = Command::In { from: slot.start(), to, len };
-                        let free = Box::new(move |copied| {
-                            drop(slot);
-                            done(copied);
-                        });
-                        streams.start(place.block, command, free);
-                    }
-                    None => streams.start_slowly(place.block, Command::In { from, to, len }, done),
-                }
-            }
-            (End::Device(place), End::Host(to)) => {
-                let from = self.at(place);
-                if len > SHORT && streams.host().is_ready(to, len) {
-                    return streams.start(place.block, Command::Out { from, to, len }, done);
-                }
-                match streams.slot(len) {
-                    Some(slot) => {
-                        let command = Command::Out { from, to: slot.start(), len };
-                        let to = Address(to);
-                        let take = Box::new(move |copied: Result<()>| {
-                            if copied.is_ok() {
-                                // SAFETY: `done` has not completed, so the caller vouches for its
-                                // end.
-                                unsafe { copy::copy(to.get(), slot.start(), len) };
-                            }
-                            drop(slot);
-                            done(copied);
-                        });
-                        streams.start(place.block, command, take);
-                    }
-                    None => streams.start_slowly(place.block, Command::Out { from, to, len }, done),
-                }
-            }
-            (End::Device(source), End::Device(place)) => {
-                let (from, to) = (self.at(source), self.at(place));
-                if self.memory.reaches(place.block, source.block) {
-                    streams.start(place.block, Command::Within { from, to, len }, done);
-                } else {
-                    let command = Command::Through { source: source.block, from, to, len };
-                    streams.start_slowly(place.block, command, done);
-                }
-            }
-        }
-    }
-
-    unsafe fn atomic(&self, at: DevicePlace, width: Width, operation: Atomic<u64>, done: Completion<u64>) {
-        let slot = match self.streams.word() {
-            Ok(slot) => slot,
-            Err(failed) => return done(Err(failed.into())),
-        };
-        let command = self.streams.gpu(at.block).amo(self.at(at), width, operation, slot.shown);
-        let tell = Box::new(move |over: Result<()>| {
-            // SAFETY: the slot is ours, and the kernel has written a word there.
-            let before = over.map(|()| unsafe { copy::load(slot.start().cast::<u64>()) });
-            drop(slot);
-            done(before);
-        });
-        self.streams.start(at.block, command, tell);
-    }
-
-    unsafe fn copy_blocks(&self, from: End, to: End, blocks: Blocks, done: Completion) {
-        let Blocks { len, count, from_stride, to_stride } = blocks;
-        let total = len * count;
-        let packed = |from_stride, to_stride| Blocks { len, count, from_stride, to_stride };
-        match (from, to) {
-            (End::Device(source), End::Device(place))
-                if total > 0 && self.memory.reaches(place.block, source.block) =>
-            {
-                let command = self.blocks(place.block, [self.at(source), self.at(place)], blocks);
-                return self.streams.start(place.block, command, done);
-            }
-            (End::Host(from), End::Device(place)) if total > 0 => {
-                if let Some(slot) = self.streams.slot(total) {
-                    for i in 0..count {
-                        // SAFETY: the caller vouches for block `i`, and the slot has room for all.
-                        unsafe {
-                            let from = from.wrapping_add(i * from_stride);
-                            copy::copy(slot.start().wrapping_add(i * len), from, len);
-                        }
-                    }
-                    let ends = [slot.shown, self.at(place)];
-                    let command = self.blocks(place.block, ends, packed(len, to_stride));
-                    let free = Box::new(move |copied| {
-                        drop(slot);
-                        done(copied);
-                    });
-                    return self.streams.start(place.block, command, free);
-                }
-            }
-            (End::Device(place), End::Host(to)) if total > 0 => {
-                if let Some(slot) = self.streams.slot(total) {
-                    let ends = [self.at(place), slot.shown];
-                    let command = self.blocks(place.block, ends, packed(from_stride, len));
-                    let to = Address(to);
-                    let take = Box::new(move |copied: Result<()>| {
-                        for i in 0..if copied.is_ok() { count } else { 0 } {
-                            // SAFETY: `done` has not completed, so the caller vouches for block
-                            // `i`.
-                            unsafe {
-                                let to = to.get().wrapping_add(i * to_stride);
-                                copy::copy(to, slot.start().wrapping_add(i * len), len);
-                            }
-                        }
-                        drop(slot);
-                        done(copied);
-                    });
-                    return self.streams.start(place.block, command, take);
-                }
-            }
-            _ => {}
-        }
-        // SAFETY: passed on to the caller.
-        unsafe { copy_each(self, from, to, blocks, done) }
     }
 
     fn device_of(&self, local_pe: usize) -> usize {
@@ -487,36 +370,16 @@ unsafe impl Device for Cuda {
         self.streams.gpu(by).prepare(pattern, op, number);
     }
 
-    fn flush(&self, done: Completion) {
-        let all = AllParts::new(done);
-        for block in 0..self.memory.count() {
-            self.streams.start(block, Command::Nothing, all.part());
+    unsafe fn now(&self, op: DeviceOp) -> u64 {
+        if let Verb::Atomic(operation, width) = op.verb {
+            return self.atomic_now(op.there, width, operation);
         }
-    }
-
-    unsafe fn copy_now(&self, from: End, to: End, len: usize) {
-        if len == 0 {
-            return;
-        }
-        let (block, command) = match (from, to) {
+        for block in op.each() {
+            let (from, to, Strided { len, .. }) = strided(block);
             // SAFETY: passed on to the caller.
-            (End::Host(from), End::Host(to)) => return unsafe { copy::copy(to, from, len) },
-            (End::Host(from), End::Device(place)) => {
-                (place.block, Command::In { from, to: self.at(place), len })
-            }
-            (End::Device(place), End::Host(to)) => {
-                (place.block, Command::Out { from: self.at(place), to, len })
-            }
-            (End::Device(source), End::Device(place)) => {
-                let (from, to) = (self.at(source), self.at(place));
-                let command = match self.memory.reaches(place.block, source.block) {
-                    true => Command::Within { from, to, len },
-                    false => Command::Through { source: source.block, from, to, len },
-                };
-                (place.block, command)
-            }
-        };
-        must(self.streams.run(block, &command));
+            unsafe { self.copy_now(from, to, len) };
+        }
+        0
     }
 
     unsafe fn read_now(&self, block: usize, pieces: &[(usize, usize)], to: &mut [u8]) {
@@ -533,14 +396,6 @@ unsafe impl Device for Cuda {
             // SAFETY: the slot is ours, and as long at least.
             unsafe { copy::copy(to.as_mut_ptr(), slot.start(), to.len()) };
         }
-    }
-
-    unsafe fn atomic_now(&self, at: DevicePlace, width: Width, operation: Atomic<u64>) -> u64 {
-        let slot = must(self.streams.word());
-        let command = self.streams.gpu(at.block).amo(self.at(at), width, operation, slot.shown);
-        must(self.streams.run(at.block, &command));
-        // SAFETY: the slot is ours, and the kernel has written a word there.
-        unsafe { copy::load(slot.start().cast::<u64>()) }
     }
 
     unsafe fn fill_now(&self, at: DevicePlace, byte: u8, len: usize) {

@@ -1,11 +1,19 @@
 //! What CUDA devices do in streams of the program.
 
 use oxshmem_base::Result;
+use oxshmem_memory::{
+    op::{Address, Verb},
+    word::Width,
+};
 use oxshmem_progress::completion::Completion;
 
-use super::{Cuda, gpu::Command};
+use super::{
+    Cuda,
+    gpu::Command,
+    transfers::{Strided, strided},
+};
 use crate::device::{
-    DevicePlace,
+    DeviceOp, DevicePlace, End,
     stream::{EventRef, Held, InStream, ProgramStreams, StreamRef},
 };
 
@@ -16,8 +24,23 @@ unsafe impl ProgramStreams for Cuda {
         self.memory.ordinal(by)
     }
 
-    fn knows(&self, by: usize, address: *const u8) -> bool {
-        self.memory.context(by).enter().is_ok_and(|_entered| self.streams.host().knows(address))
+    fn takes(&self, by: usize, what: &InStream) -> bool {
+        let reaches = |place: DevicePlace| self.memory.reaches(by, place.block);
+        let knows = |address: Address| {
+            let context = self.memory.context(by);
+            context.enter().is_ok_and(|_entered| self.streams.host().knows(address.get()))
+        };
+        match *what {
+            InStream::Wait { at, .. } => reaches(at),
+            InStream::Op(op) => {
+                let here = match op.verb {
+                    Verb::Put(End::Device(place)) | Verb::Get(End::Device(place)) => reaches(place),
+                    Verb::Put(End::Host(address)) | Verb::Get(End::Host(address)) => knows(address),
+                    Verb::Atomic(_, width) => width == Width::Eight,
+                };
+                here && reaches(op.there) && op.then.is_none_or(|(at, _)| reaches(at))
+            }
+        }
     }
 
     fn is_captured(&self, by: usize, stream: StreamRef<'_>) -> Result<bool> {
@@ -42,15 +65,14 @@ unsafe impl ProgramStreams for Cuda {
         self.streams.after(by, event, &Command::Nothing, done);
     }
 
-    unsafe fn copy_after(
-        &self,
-        event: EventRef<'_>,
-        from: DevicePlace,
-        to: DevicePlace,
-        len: usize,
-        done: Completion,
-    ) {
-        let command = Command::Within { from: self.at(from), to: self.at(to), len };
-        self.streams.after(to.block, event, &command, done);
+    unsafe fn copy_after(&self, event: EventRef<'_>, op: DeviceOp, done: Completion) {
+        let (from, to, Strided { len, .. }) = strided(op);
+        match (from, to) {
+            (End::Device(from), End::Device(to)) => {
+                let command = Command::Within { from: self.at(from), to: self.at(to), len };
+                self.streams.after(to.block, event, &command, done);
+            }
+            _ => unreachable!("both are places of devices"),
+        }
     }
 }

@@ -6,23 +6,14 @@
 
 use std::fmt::Write;
 
-/// What `amo` does, by its number in the kernel.
-pub(super) mod amo {
-    pub(in super::super) const FETCH: u32 = 0;
-    pub(in super::super) const SWAP: u32 = 1;
-    pub(in super::super) const COMPARE_SWAP: u32 = 2;
-    pub(in super::super) const ADD: u32 = 3;
-    pub(in super::super) const AND: u32 = 4;
-    pub(in super::super) const OR: u32 = 5;
-    pub(in super::super) const XOR: u32 = 6;
-}
+use oxshmem_memory::word::Atomic;
 
-/// The kernel for atomic operations on words of so many bits.
+/// The kernel for atomic operations on words of this many bits.
 pub(super) fn amo_name(bits: u32) -> String {
     format!("amo{bits}")
 }
 
-/// The kernel that copies blocks in units of so many bytes.
+/// The kernel that copies blocks in units of this many bytes.
 pub(super) fn blocks_name(unit: usize) -> String {
     format!("blocks{unit}")
 }
@@ -81,15 +72,16 @@ fn amo_kernel(text: &mut String, bits: u32) {
     let fetch = format!("ld.relaxed.sys.global.u{bits} {old}, [%at];");
     let plain =
         |op: &str, kind: char| format!("atom.relaxed.sys.global.{op}.{kind}{bits} {old}, [%at], {value};");
-    for (number, line) in [
-        (amo::FETCH, fetch),
-        (amo::SWAP, swap),
-        (amo::COMPARE_SWAP, cas),
-        (amo::ADD, plain("add", 'u')),
-        (amo::AND, plain("and", 'b')),
-        (amo::OR, plain("or", 'b')),
-        (amo::XOR, plain("xor", 'b')),
+    for (operation, line) in [
+        (Atomic::Fetch, fetch),
+        (Atomic::Swap(0), swap),
+        (Atomic::CompareSwap { cond: 0, value: 0 }, cas),
+        (Atomic::Add(0), plain("add", 'u')),
+        (Atomic::And(0), plain("and", 'b')),
+        (Atomic::Or(0), plain("or", 'b')),
+        (Atomic::Xor(0), plain("xor", 'b')),
     ] {
+        let [number, ..] = operation.encode();
         push(text, format_args!("  setp.eq.u32 %p, %what, {number};\n  @%p {line}"));
     }
     if bits == 32 {
@@ -109,7 +101,7 @@ pub(super) const WHERE: &str = "  mov.u32 %a, %ctaid.x;
   mul.wide.u32 %all, %a, %b;";
 
 /// `blocks(from, to, from_stride, to_stride, units, total)`: blocks of `units` units, whose starts
-/// are so many bytes apart, `total` units in all.
+/// are this many bytes apart, `total` units in all.
 fn blocks_kernel(text: &mut String, unit: usize) {
     let name = blocks_name(unit);
     let (bits, kind) = (unit * 8, if unit == 8 { "b64" } else { "b32" });

@@ -65,7 +65,7 @@ impl Words {
         self.of(self.local_pe)
     }
 
-    /// Those of another PE of this host.
+    /// The words of another PE of this host.
     pub fn of(&self, local_pe: usize) -> &KernelWords {
         &self.control.page(local_pe).kernels
     }
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn bells_and_notes_are_heard_once_and_only_where_there_is_a_handle() {
+    fn bells_and_notes_are_seen_once_and_only_where_there_is_a_handle() {
         let fabric = Fabric::new(2, 1 << 16, true).unwrap();
         let policy = WaitPolicy::new(Duration::ZERO, 1, false);
         let engine = Executor::new(&fabric, 1, FenceSide::Sleeper, policy);

@@ -11,7 +11,7 @@ use super::super::NumberHasher;
 
 /// Bytes that a PE keeps for each other one, and so of the longest message that is sent unasked.
 pub(super) const CREDIT: u64 = 4 << 20;
-/// After so many it reports what it has taken.
+/// After this many bytes it reports what it has taken.
 const OFTEN: u64 = CREDIT / 4;
 
 #[derive(Default)]
@@ -33,7 +33,7 @@ struct Account {
 }
 
 impl Credit {
-    /// Whether so many bytes may be sent to `pe` unasked. Then they are counted.
+    /// Whether `len` bytes may be sent to `pe` unasked. Then they are counted.
     pub(super) fn spend(&mut self, pe: usize, len: usize) -> bool {
         let account = self.accounts.entry(pe).or_default();
         let kept = account.sent.saturating_sub(account.spent);
@@ -54,7 +54,7 @@ impl Credit {
         !self.owed.is_empty()
     }
 
-    /// So many bytes that `pe` has sent unasked were taken. Whether a report is owed to it now.
+    /// `len` bytes that `pe` has sent unasked were taken. Whether a report is owed to it now.
     pub(super) fn take(&mut self, pe: usize, len: usize) -> bool {
         let account = self.accounts.entry(pe).or_default();
         account.taken += len as u64;

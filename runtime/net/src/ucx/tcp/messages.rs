@@ -34,7 +34,7 @@ type Misfit = (Completion<usize>, Error);
 /// What is known of long messages.
 #[derive(Default)]
 pub(in super::super) struct Long {
-    /// Those of which some pieces have come, or that were asked for.
+    /// Messages of which some pieces have come, or that were asked for.
     coming: HashMap<Numbered, Coming, BuildHasherDefault<NumberHasher>>,
     /// How many of this PE have a number.
     numbered: u64,
@@ -77,7 +77,7 @@ impl Long {
         })
     }
 
-    /// So many bytes of a message of `pe` were received that it has sent unasked. Whether that is
+    /// `len` bytes of a message of `pe` were received that it has sent unasked. Whether that is
     /// to be reported.
     pub(in super::super) fn received(&mut self, pe: usize, len: usize) -> bool {
         self.credit.take(pe, len)
@@ -194,7 +194,7 @@ impl Worker {
             // SAFETY: passed on to the caller.
             return unsafe { self.send_in_pieces(pe, from, what, whole) };
         }
-        // Under the lock: the thread that closes breaks promises after it has said that it closes.
+        // Under the lock: the thread that closes breaks promises after it has noted that it closes.
         if self.is_closed() {
             drop(messages);
             return complete(done, Err(Error::Finalized { call: "net" }));

@@ -31,7 +31,7 @@ use super::super::{
 
 /// Bytes of one piece at most: what UCX sends over TCP with the message.
 pub(super) const PIECE: usize = 60 << 10;
-/// So many are under way of one transfer.
+/// This many are under way of one transfer.
 const WINDOW: usize = 20;
 /// What is longer than this may come after what is sent later.
 pub(super) const IN_ORDER: usize = WINDOW * PIECE;
@@ -40,7 +40,7 @@ pub(super) const IN_ORDER: usize = WINDOW * PIECE;
 const LINE: usize = 64;
 
 /// What is sent in pieces.
-pub(super) enum What {
+pub(in super::super) enum What {
     /// A put to that offset of the target's memory, counted under this stamp, and what is to be
     /// performed then.
     Put { to: u64, stamp: Stamp, then: Option<Update> },
@@ -178,7 +178,13 @@ impl Worker {
     ///
     /// # Safety
     /// `from` must be readable until then.
-    pub(super) unsafe fn send_in_pieces(&self, pe: usize, from: Bytes, what: What, whole: Box<Operation>) {
+    pub(in super::super) unsafe fn send_in_pieces(
+        &self,
+        pe: usize,
+        from: Bytes,
+        what: What,
+        whole: Box<Operation>,
+    ) {
         let n = from.len.div_ceil(PIECE).max(1);
         let state = State { next: 0, under_way: 0, starts: false, failed: None, whole: Some(whole) };
         let pieces = Pieces {

@@ -1,8 +1,8 @@
 //! Operations under way: a queue for the memory of each PE of the host, with a stream of its own,
 //! and queues for streams and events of the program.
 //!
-//! The engine polls them. The helper thread naps at first while something is under way, then has
-//! the driver call back behind what was started, and sleeps until that shows.
+//! The engine polls them. The helper thread sleeps for moments at first while something is under
+//! way, then has the driver call back behind what was started, and sleeps until that shows.
 //!
 //! | module | what it offers |
 //! |---|---|
@@ -53,14 +53,14 @@ const SLOTS: (usize, usize) = (64 << 10, 64);
 const WORDS: (usize, usize) = (64, 256);
 /// Bytes that go through host memory at a time, between devices that do not reach each other.
 const THROUGH: usize = 4 << 20;
-/// How long the helper naps, and for how long in all, before it has the driver call back: a call
-/// takes longer than a short operation.
-const NAP: Duration = Duration::from_micros(20);
-const NAPS: Duration = Duration::from_micros(200);
-/// How long it naps at most where the driver does not call, and which part of the time that it has
-/// waited so far.
-const NAP_AT_MOST: Duration = Duration::from_millis(1);
-const NAP_PART: u32 = 16;
+/// How long the helper sleeps at a time, and for how long in all, before it has the driver call
+/// back: a call takes longer than a short operation.
+const SLEEP: Duration = Duration::from_micros(20);
+const SLEEPS: Duration = Duration::from_micros(200);
+/// How long it sleeps at most where the driver does not call, and which part of the time that it
+/// has waited so far.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+const SLEEP_PART: u32 = 16;
 
 /// All streams of a process, and its worker.
 pub(super) struct Streams {
@@ -83,17 +83,17 @@ pub(super) struct Streams {
     /// When the helper first found that nothing was over, since something was.
     waits_since: Mutex<Option<Instant>>,
     ready: Arc<Ready>,
-    nudge: Arc<HelperWaker>,
+    helper_waker: Arc<HelperWaker>,
     worker: Worker,
     /// The last to be dropped.
-    _memory: Arc<Memory>,
+    memory: Arc<Memory>,
 }
 
 impl Streams {
     pub(super) fn new(
         memory: &Arc<Memory>,
         host: &Arc<HostMap>,
-        nudge: &Arc<HelperWaker>,
+        helper_waker: &Arc<HelperWaker>,
     ) -> Result<Arc<Self>> {
         let ready = Arc::new(Ready::new()?);
         let gpus =
@@ -121,9 +121,9 @@ impl Streams {
             under_way: AtomicUsize::new(0),
             waits_since: Mutex::default(),
             ready,
-            nudge: Arc::clone(nudge),
+            helper_waker: Arc::clone(helper_waker),
             worker: Worker::default(),
-            _memory: Arc::clone(memory),
+            memory: Arc::clone(memory),
         }))
     }
 
@@ -155,7 +155,7 @@ impl Streams {
         self.start_with(block, command, done, false);
     }
 
-    /// The same for one that may keep the thread.
+    /// Starts a command that may keep the thread.
     pub(super) fn start_slowly(self: &Arc<Self>, block: usize, command: Command, done: Completion) {
         self.start_with(block, command, done, true);
     }
@@ -183,7 +183,7 @@ impl Streams {
             }
         };
         match failed {
-            None => self.nudge.issue(),
+            None => self.helper_waker.issue(),
             Some((failed, done)) => {
                 self.under_way.fetch_sub(1, Ordering::SeqCst);
                 done(Err(failed.into()));
@@ -341,8 +341,8 @@ impl Streams {
         }
         let since = *lock(&self.waits_since).get_or_insert_with(Instant::now);
         let waited = since.elapsed();
-        if waited < NAPS {
-            return Armed::Asleep { descriptor: None, limit: Some(NAP) };
+        if waited < SLEEPS {
+            return Armed::Asleep { descriptor: None, limit: Some(SLEEP) };
         }
         self.ready.clear();
         let mut armed = self.queues.iter().all(Queue::arm);
@@ -351,7 +351,7 @@ impl Streams {
             armed &= queue.arm();
             at += 1;
         }
-        let limit = if armed { None } else { Some((waited / NAP_PART).clamp(NAP, NAP_AT_MOST)) };
+        let limit = if armed { None } else { Some((waited / SLEEP_PART).clamp(SLEEP, LONGEST_SLEEP)) };
         Armed::Asleep { descriptor: Some(self.ready.descriptor()), limit }
     }
 
@@ -359,7 +359,7 @@ impl Streams {
     pub(super) fn finish(&self) {
         while self.is_pending() {
             self.poll();
-            thread::sleep(NAP);
+            thread::sleep(SLEEP);
         }
         for queue in &self.queues {
             // The driver's calls are part of the stream, which may not go before they are over.

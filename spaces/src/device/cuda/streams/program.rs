@@ -16,7 +16,7 @@ use oxshmem_base::{
     Error, Result,
     sync::{Mutex, lock},
 };
-use oxshmem_memory::{copy, word::Width};
+use oxshmem_memory::{copy, op::Verb, word::Width};
 use oxshmem_progress::completion::Completion;
 
 use super::{
@@ -28,6 +28,7 @@ use super::{
     queue::{Queue, State},
 };
 use crate::device::{
+    End,
     ready::Ready,
     stream::{EventRef, Held, InStream, StreamRef},
 };
@@ -75,7 +76,7 @@ impl Program {
 
     /// A queue that is busy, with the local PE whose device it is of.
     pub(super) fn busy(&self, at: usize) -> Option<(usize, Arc<Queue>)> {
-        // Relaxed: a hint. A thread that has appended something nudges the helper.
+        // Relaxed: a hint. A thread that has appended something wakes the helper.
         if self.count.load(Ordering::Relaxed) == 0 {
             return None;
         }
@@ -169,15 +170,33 @@ impl Streams {
 
     /// Appends to a stream whose context is entered.
     fn give(&self, by: usize, stream: &Stream, what: InStream) -> Outcome<()> {
-        match what {
-            // SAFETY: the caller of `append` vouches for both ends.
-            InStream::Copy { from, to, len } => unsafe { stream.copy(from, to, len) },
-            InStream::Update { at, operation } => {
-                let command = self.gpu(by).amo(at, Width::Eight, operation, self.sink.shown);
-                self.tell(stream, &command)
+        let op = match what {
+            InStream::Op(op) => op,
+            InStream::Wait { at, equal, value } => {
+                // SAFETY: the caller of `append` vouches for the word.
+                return unsafe { stream.wait_value(self.memory.at(at), equal, value) };
             }
-            // SAFETY: the caller of `append` vouches for the word.
-            InStream::Wait { at, equal, value } => unsafe { stream.wait_value(at, equal, value) },
+        };
+        let (there, len) = (self.memory.at(op.there), op.blocks.len);
+        let here = |end| match end {
+            End::Host(address) => address.get().expose_provenance() as u64,
+            End::Device(place) => self.memory.at(place),
+        };
+        let update = |at, operation| {
+            let command = self.gpu(by).amo(at, Width::Eight, operation, self.sink.shown);
+            self.tell(stream, &command)
+        };
+        // SAFETY: the caller of `append` vouches for both ends.
+        unsafe {
+            match op.verb {
+                Verb::Put(from) => stream.copy(here(from), there, len)?,
+                Verb::Get(to) => stream.copy(there, here(to), len)?,
+                Verb::Atomic(operation, _) => update(there, operation)?,
+            }
+        }
+        match op.then {
+            Some((at, signal)) => update(self.memory.at(at), signal.into()),
+            None => Ok(()),
         }
     }
 
@@ -206,7 +225,7 @@ impl Streams {
         push(&mut lock(&queue.state));
         self.program.count.store(busy.len(), Ordering::Relaxed);
         drop(busy);
-        self.nudge.issue();
+        self.helper_waker.issue();
     }
 
     /// A queue with a stream of ours.

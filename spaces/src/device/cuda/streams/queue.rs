@@ -18,7 +18,7 @@ use super::super::{
 };
 use crate::device::ready::Ready;
 
-/// So many events of a queue are in its stream at a time. An event stands for everything that was
+/// This many events of a queue are in its stream at a time. An event stands for everything that was
 /// started since the one before it.
 const EVENTS: usize = 2;
 

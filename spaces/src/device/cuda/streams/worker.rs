@@ -100,7 +100,7 @@ impl Streams {
                 }
             };
             match failed {
-                None => self.nudge.notify(),
+                None => self.helper_waker.notify(),
                 Some((failed, done)) => {
                     self.under_way.fetch_sub(1, Ordering::SeqCst);
                     survive(|| done(Err(failed.into())));
