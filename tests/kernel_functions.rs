@@ -146,7 +146,7 @@ fn every_function_reaches_every_pe_that_is_a_process() {
     }
 }
 
-/// Memory of a PE in the GPU space, of so many words.
+/// Memory of a PE in the GPU space, of this many words.
 async fn words(world: &World, len: usize) -> Result<SymSlice<u64>> {
     world.space(SpaceKind::Gpu)?.alloc_zeroed(len).await
 }

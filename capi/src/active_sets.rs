@@ -108,7 +108,7 @@ impl Triplet {
     /// Makes the team.
     fn make(self, call: Call, world: &Team, [start, stride, size]: Set, sync: SymView<'_, u64>) -> ActiveSet {
         // Others may have begun to write to the words in front.
-        if let Some(i) = (ActiveSet::MEETING..SYNC_SIZE).find(|&i| sync.at(i).load() != 0) {
+        if let Some(i) = (ActiveSet::SYNC_WORDS..SYNC_SIZE).find(|&i| sync.at(i).load() != 0) {
             call.fail(format_args!(
                 "pSync[{i}] is not SHMEM_SYNC_VALUE; set all its elements to that before the first call"
             ));

@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told_apart_and_described() {
+    fn what_differs_is_found_and_described() {
         let sum = reduce(ReduceOp::Sum);
         let max = reduce(ReduceOp::Max);
         let from_1 = broadcast_from(1);
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn types_of_elements_that_are_moved_are_told_apart_as_far_as_they_have_a_name() {
+    fn types_of_moved_elements_differ_as_far_as_they_have_a_name() {
         let of = |signature: Signature| signature.to_string();
         let call = Operation::Alltoall;
         assert_eq!(of(Signature::of(call, Moved::of::<f64>(), 2, 0)), "alltoall of 2 elements of f64");
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn strides_that_differ_are_told_apart() {
+    fn strides_that_differ_are_found() {
         let of = |strides: [usize; 2]| {
             let operation = Operation::Alltoalls { dst: strides[0], sst: strides[1], nelems: 7 };
             Signature::of(operation, Moved::of::<u8>(), 7, 0)
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_some_others_apart_are_told_apart_and_by_how_many() {
+    fn calls_that_are_some_others_apart_are_found_and_by_how_many() {
         let sum = reduce(ReduceOp::Sum).on_device(true);
         let from_2 = broadcast_from(2);
         for call in [sum, from_2] {

@@ -102,7 +102,7 @@ fn kinds() -> impl Iterator<Item = Kind> {
     Kind::ALL.into_iter().filter(|&kind| kind != Kind::Sync)
 }
 
-/// A call of so many elements, if it takes them and fits into the memory: from one root after the
+/// A call of `n` elements, if it takes them and fits into the memory: from one root after the
 /// other, with one stride after the other, in place or not.
 fn long(kind: Kind, ty: Ty, n: usize, turn: usize, len: usize) -> Option<Call> {
     let call = Call { root: turn / 3, strides: STRIDES[turn / 2 % 4], ..Call::new(kind, ty, len) };

@@ -10,7 +10,7 @@ use oxshmem::{Element, Error, Result, prelude::*};
 /// of the source.
 const LAYOUTS: [[usize; 4]; 5] = [[1, 2, 0, 2], [0, 2, 1, 2], [2, 5, 0, 5], [0, 3, 1, 3], [1, 4, 0, 2]];
 
-/// All-to-alls of elements that lie between each other, in memory for so many elements a PE.
+/// All-to-alls of elements that lie between each other, in memory for this many elements a PE.
 async fn exchange<T: Element + PartialEq + std::fmt::Debug>(
     team: &Team,
     memory: &SymSlice<T>,

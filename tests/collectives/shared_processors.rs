@@ -7,7 +7,7 @@ use crate::mismatch::differ;
 use crate::model::{Arena, FORCED, Made, Way, forced_variables, teams};
 use oxshmem::{Error, Result, prelude::*};
 
-/// `n` PEs bound in turn to two processors. None, with the reason, where there are not so many.
+/// `n` PEs bound in turn to two processors. None, with the reason, where there are fewer.
 fn bound(test: &'static str, n: usize) -> Option<Job> {
     Job::new(test, n).env("SHMEM_SYMMETRIC_SIZE=64M").on_two_processors()
 }

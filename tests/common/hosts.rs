@@ -35,7 +35,7 @@ where
     on_hosts(n, placement, settings, body)
 }
 
-/// [`placed`] with so many PEs.
+/// [`placed`] with `n` PEs.
 pub(crate) fn on_hosts<R, F>(
     n: usize,
     placement: Distribution,

@@ -182,7 +182,7 @@ impl Random {
         self.next() % bound
     }
 
-    /// Keeps the processor for up to so many nanoseconds.
+    /// Keeps the processor for up to this many nanoseconds.
     pub(crate) fn spin(&mut self, up_to: u64) {
         let end = std::time::Instant::now() + Duration::from_nanos(self.below(up_to + 1));
         while std::time::Instant::now() < end {

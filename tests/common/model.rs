@@ -68,7 +68,7 @@ types! {
 pub(crate) struct Call {
     pub(crate) kind: Kind,
     pub(crate) ty: Ty,
-    /// Elements that a PE gives, or gives to each PE; of a `collect` at most so many.
+    /// Elements that a PE gives, or gives to each PE; of a `collect` at most this many.
     pub(crate) len: usize,
     /// Taken modulo the team's size.
     pub(crate) root: usize,
@@ -84,7 +84,7 @@ pub(crate) struct Slot<'a> {
     pub(crate) source: SymView<'a, u8>,
 }
 
-/// Values repeat after so many elements, a prime, so that misplaced blocks are seen.
+/// Values repeat after this many elements, a prime, so that misplaced blocks are seen.
 const PERIOD: usize = 67;
 /// What is in memory that nobody has written.
 const PATTERN: u8 = 0xa5;
@@ -430,7 +430,9 @@ pub(crate) fn forced(name: &str, mut settings: Settings) -> Settings {
             "flat_pes=16,reduced_in_slots=4096,collected_in_slots=4096,gathered_in_slots=4096,pushed=100000000"
         }
         "tree" => "flat_pes=0,reduced_in_tree=4096",
-        "direct" => "reduced_in_slots=0,reduced_in_tree=0,collected_in_slots=0,gathered_in_slots=0,pushed=0,block=4096",
+        "direct" => {
+            "reduced_in_slots=0,reduced_in_tree=0,collected_in_slots=0,gathered_in_slots=0,pushed=0,block=4096"
+        }
         _ => "",
     };
     s.tuning = tuning.to_owned();

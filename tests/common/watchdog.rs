@@ -18,7 +18,7 @@ static CHILDREN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 #[must_use]
 pub(crate) struct TimeLimit(Option<mpsc::Sender<()>>);
 
-/// How much longer than so many seconds whatever has a limit may take: as many times as
+/// How much longer than this many seconds whatever has a limit may take: as many times as
 /// `OXSHMEM_TEST_SLOWER` says, where a test runs in qemu or under a sanitizer.
 pub(crate) fn stretched(seconds: u64) -> Duration {
     let factor = std::env::var("OXSHMEM_TEST_SLOWER").ok().and_then(|factor| factor.parse().ok());
@@ -35,8 +35,9 @@ pub(crate) fn is_played(what: &str) -> bool {
     is_played
 }
 
-/// Gives the calling test so many seconds. When they are over, what all PEs and threads were doing
-/// is printed, children are killed, and the process ends: nothing less stops a thread that hangs.
+/// Gives the calling test this many seconds. When they are over, what all PEs and threads were
+/// doing is printed, children are killed, and the process ends: nothing less stops a thread that
+/// hangs.
 pub(crate) fn time_limit(seconds: u64) -> TimeLimit {
     let test = thread::current().name().unwrap_or("a test").to_owned();
     let (alive, ended) = mpsc::channel::<()>();

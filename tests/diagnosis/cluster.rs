@@ -11,7 +11,7 @@ use oxshmem_spaces::Pe;
 
 use crate::common::{Job, cluster, on_one_host, settings, test_name, time_limit};
 
-/// Settings that report a hang after so many seconds.
+/// Settings that report a hang after this many seconds.
 fn impatient(seconds: u64) -> Settings {
     let mut settings = settings();
     settings.hang_timeout = (seconds > 0).then_some(Duration::from_secs(seconds));

@@ -188,7 +188,7 @@ impl Peer {
         Ok(peer)
     }
 
-    /// The program for so many PEs, all of which share the device.
+    /// The program for this many PEs, all of which share the device.
     pub(crate) fn command(&self, n: usize) -> Command {
         let mut command = Command::new(self.0.join("nvshmem"));
         // There is one host; what would reach others is not packed.

@@ -96,7 +96,7 @@ fn end_of(job: &mut Child, limit: Duration) -> std::process::ExitStatus {
     }
 }
 
-/// Waits until so many bytes are free again.
+/// Waits until this many bytes are free again.
 fn comes_back(before: usize, since: Instant) {
     // What the driver keeps for contexts changes a little.
     while free() + (HEAP / 2) < before {

@@ -67,7 +67,7 @@ struct Arguments {
     /// Only tests whose names contain this
     #[arg(long, default_value = "")]
     filter: String,
-    /// Begins nothing new after so many seconds
+    /// Begins nothing new after this many seconds
     #[arg(long, default_value_t = 540)]
     budget: u64,
     /// On what a stand-in for the driver takes for two devices, for which there must be a C
@@ -224,9 +224,9 @@ fn suite(emulated: bool) {
         Way::all([one, several].map(|runtime| runtime.expect("threads")))
     };
     if emulated {
-        return device::suite::check(ways(), |nudge| {
+        return device::suite::check(ways(), |helper_waker| {
             let map = Arc::new(HostMap::new(2, 1 << 20).expect("memory"));
-            let made = device::emulated::Emulated::new(&map, 1 << 16, 1 << 17, Duration::ZERO, nudge);
+            let made = device::emulated::Emulated::new(&map, 1 << 16, 1 << 17, Duration::ZERO, helper_waker);
             Arc::new(made.expect("a device"))
         });
     }
@@ -236,8 +236,8 @@ fn suite(emulated: bool) {
             Ok("ipc") => oxshmem::settings::GpuSharing::Ipc,
             _ => oxshmem::settings::GpuSharing::Vmm,
         };
-        device::suite::check(ways(), |nudge| {
-            Arc::new(device::cuda::Cuda::alone(2, 1 << 20, sharing, nudge).expect("a device"))
+        device::suite::check(ways(), |helper_waker| {
+            Arc::new(device::cuda::Cuda::alone(2, 1 << 20, sharing, helper_waker).expect("a device"))
         });
     }
 }

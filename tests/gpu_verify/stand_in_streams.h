@@ -33,7 +33,7 @@ struct event {
     struct graph *graph;
     int gone;
 };
-static void nap(int us) {
+static void sleep_us(int us) {
     struct timespec t = {0, us * 1000L};
     nanosleep(&t, 0);
 }
@@ -42,7 +42,7 @@ static void nap(int us) {
 static int waits_given;
 static void after_waits(void) {
     while (__atomic_load_n(&waits_given, 5))
-        nap(50);
+        sleep_us(50);
 }
 #include "stand_in_kernels.h"
 static int holds(struct op *o) {
@@ -65,7 +65,7 @@ static int holds(struct op *o) {
 static void perform(struct op *o) {
     struct stream *other = (struct stream *)o->to;
     if (delay() && o->kind < CALL)
-        nap(delay());
+        sleep_us(delay());
     switch (o->kind) {
     case COPY:
         memmove((void *)o->to, o->staged ? o->staged : (void *)o->from, o->len);
@@ -90,7 +90,7 @@ static void perform(struct op *o) {
         break;
     case WAIT_VALUE:
         while (!holds(o))
-            nap(5);
+            sleep_us(5);
         __atomic_fetch_sub(&waits_given, 1, 5);
         break;
     case WRITE_VALUE:

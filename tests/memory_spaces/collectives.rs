@@ -25,7 +25,7 @@ impl<'a, T: Element + PartialEq + std::fmt::Debug> Pair<'a, T> {
         Ok(Self { world, memory, starts: [0, room] })
     }
 
-    /// Destinations and sources that begin so many elements later.
+    /// Destinations and sources that begin this many elements later.
     fn shifted(&self, by: [usize; 2]) -> Self {
         let starts = [0, 1].map(|i| self.starts[i] + by[i]);
         Self { world: self.world, memory: self.memory.clone(), starts }

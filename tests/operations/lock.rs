@@ -14,7 +14,7 @@ fn rounds() -> u64 {
     std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000)
 }
 
-/// Every PE gets the lock so many times. Who has it finds nobody else's mark, and changes a count
+/// Every PE gets the lock this many times. Who has it finds nobody else's mark, and changes a count
 /// in two steps. At the end of a turn it may be handed back in any of the ways there are.
 async fn take_turns(world: World) -> Result<()> {
     let (me, n, ctx, rounds) = (world.my_pe(), world.n_pes(), world.context(), rounds());

@@ -4,7 +4,7 @@ use crate::common::{cluster, on_pes, refused, settings, soon, time_limit};
 use oxshmem::{Error, Result, prelude::*};
 use oxshmem_teams::ActiveSet;
 
-const MEETING: usize = ActiveSet::MEETING;
+const SYNC_WORDS: usize = ActiveSet::SYNC_WORDS;
 
 /// All sets of `n` PEs with strides below 4.
 fn sets(n: usize) -> Vec<[usize; 3]> {
@@ -31,12 +31,12 @@ fn sets_that_overlap_are_made_one_after_the_other_with_nothing_between_them() {
     let _limit = time_limit(120);
     on_pes(settings(), |world| async move {
         let sets = sets(world.n_pes());
-        let meetings = world.alloc_zeroed::<u64>(sets.len() * MEETING).await?;
+        let syncs = world.alloc_zeroed::<u64>(sets.len() * SYNC_WORDS).await?;
         let words = world.alloc::<u64>(sets.len()).await?;
         let mut kept = Vec::new();
         for (i, &set @ [start, stride, size]) in sets.iter().enumerate() {
-            let meeting = meetings.slice(i * MEETING..(i + 1) * MEETING);
-            let made = world.team().active_set(start, stride, size, meeting);
+            let sync = syncs.slice(i * SYNC_WORDS..(i + 1) * SYNC_WORDS);
+            let made = world.team().active_set(start, stride, size, sync);
             let Some(me) = place(set, world.my_pe()) else {
                 // Nobody else takes part.
                 assert!(made.await?.is_none());
@@ -45,7 +45,7 @@ fn sets_that_overlap_are_made_one_after_the_other_with_nothing_between_them() {
             let ActiveSet { team, .. } = soon("an active set", made).await?.expect("this PE is in it");
             assert_eq!((team.my_pe(), team.n_pes()), (me, size));
             assert!((0..size).all(|i| team.world_pe(i) == Some(start + stride * i)));
-            assert!(meeting.to_vec().iter().all(|&word| word == 0));
+            assert!(sync.to_vec().iter().all(|&word| word == 0));
             meet(&team, words.at(i), 7).await?;
             // Some stay, so that others get other places.
             if i % 3 == 0 {
@@ -56,7 +56,7 @@ fn sets_that_overlap_are_made_one_after_the_other_with_nothing_between_them() {
             meet(team, words.at(*i), 8).await?;
         }
         world.barrier_all().await?;
-        assert!(meetings.view().to_vec().iter().all(|&word| word == 0));
+        assert!(syncs.view().to_vec().iter().all(|&word| word == 0));
         Ok(())
     });
 }
@@ -65,11 +65,11 @@ fn sets_that_overlap_are_made_one_after_the_other_with_nothing_between_them() {
 fn a_set_can_be_made_again_and_again_while_its_places_come_back() {
     let _limit = time_limit(120);
     let ran = cluster(3, settings(), |world| async move {
-        let meeting = world.alloc_zeroed::<u64>(MEETING + 3).await?;
+        let sync = world.alloc_zeroed::<u64>(SYNC_WORDS + 3).await?;
         let word = world.alloc::<u64>(1).await?;
         // PE 1 is not in it.
         for round in 0..1500 {
-            let made = world.team().active_set(0, 2, 2, meeting.view()).await?;
+            let made = world.team().active_set(0, 2, 2, sync.view()).await?;
             assert_eq!(made.is_some(), world.my_pe() != 1);
             if let Some(ActiveSet { team, keep }) = made {
                 assert!(keep);
@@ -88,13 +88,13 @@ fn sets_that_are_made_at_the_same_time_get_places_of_their_own() {
     on_pes(settings(), |world| async move {
         const AT_ONCE: usize = 8;
         let n = world.n_pes();
-        let meetings = world.alloc_zeroed::<u64>(AT_ONCE * MEETING).await?;
+        let syncs = world.alloc_zeroed::<u64>(AT_ONCE * SYNC_WORDS).await?;
         let words = world.alloc::<u64>(AT_ONCE).await?;
         for round in 0..20 {
             let making = (0..AT_ONCE).map(|i| {
-                let (world, meetings) = (&world, &meetings);
-                let meeting = meetings.slice(i * MEETING..(i + 1) * MEETING);
-                async move { world.team().active_set(0, 1, n, meeting).await }
+                let (world, syncs) = (&world, &syncs);
+                let sync = syncs.slice(i * SYNC_WORDS..(i + 1) * SYNC_WORDS);
+                async move { world.team().active_set(0, 1, n, sync).await }
             });
             // In another order on every other PE.
             let mut making: Vec<_> = making.collect();
@@ -117,11 +117,11 @@ fn sets_that_are_made_at_the_same_time_get_places_of_their_own() {
 fn when_places_become_few_sets_are_not_to_be_kept_and_when_there_are_none_all_members_get_an_error() {
     let _limit = time_limit(120);
     let ran = cluster(2, settings(), |world| async move {
-        let meeting = world.alloc_zeroed::<u64>(MEETING).await?;
+        let sync = world.alloc_zeroed::<u64>(SYNC_WORDS).await?;
         let mut teams = Vec::new();
         let mut kept = 0;
         let error = loop {
-            match soon("an active set", world.team().active_set(0, 1, 2, meeting.view())).await {
+            match soon("an active set", world.team().active_set(0, 1, 2, sync.view())).await {
                 Ok(Some(set)) => {
                     assert!(!set.keep || kept == teams.len(), "few places do not become many");
                     kept += usize::from(set.keep);
@@ -138,7 +138,7 @@ fn when_places_become_few_sets_are_not_to_be_kept_and_when_there_are_none_all_me
         for team in teams.drain(..) {
             team.destroy().await?;
         }
-        assert!(world.team().active_set(0, 1, 2, meeting.view()).await?.is_some_and(|set| set.keep));
+        assert!(world.team().active_set(0, 1, 2, sync.view()).await?.is_some_and(|set| set.keep));
         Ok(())
     });
     ran.expect("all members get an error");
@@ -149,7 +149,7 @@ fn what_names_no_set_is_refused_at_once() {
     let _limit = time_limit(60);
     on_pes(settings(), |world| async move {
         let n = world.n_pes();
-        let meeting = world.alloc_zeroed::<u64>(MEETING).await?;
+        let sync = world.alloc_zeroed::<u64>(SYNC_WORDS).await?;
         let wrong = [
             [0, 1, 0],
             [0, 1, n + 1],
@@ -160,18 +160,18 @@ fn what_names_no_set_is_refused_at_once() {
             [usize::MAX, 1, 2],
         ];
         for [start, stride, size] in wrong {
-            let error = refused(world.team().active_set(start, stride, size, meeting.view()).await);
+            let error = refused(world.team().active_set(start, stride, size, sync.view()).await);
             assert!(matches!(error, Error::InvalidTriplet { .. }), "{error}");
         }
-        let error = refused(world.team().active_set(0, 1, n, meeting.slice(1..)).await);
+        let error = refused(world.team().active_set(0, 1, n, sync.slice(1..)).await);
         assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
         let reversed = world.team().split_strided(n - 1, -1, n).await?.expect("all PEs are in it");
         // Numbers are the team's.
-        let last = reversed.active_set(0, 1, 1, meeting.view()).await?;
+        let last = reversed.active_set(0, 1, 1, sync.view()).await?;
         assert_eq!(last.is_some(), world.my_pe() == n - 1);
         reversed.destroy().await?;
         assert!(matches!(
-            refused(reversed.active_set(0, 1, n, meeting.view()).await),
+            refused(reversed.active_set(0, 1, n, sync.view()).await),
             Error::TeamDestroyed { .. }
         ));
         Ok(())

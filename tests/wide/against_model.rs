@@ -82,7 +82,7 @@ fn lengths_of_tens_of_thousands_come_to_what_the_model_says() {
     }
 }
 
-/// Where there are so many hosts that longer ones go by halves and in parts, and where they are no
+/// Where there are enough hosts that longer ones go by halves and in parts, and where they are no
 /// power of two.
 #[test]
 fn broadcasts_sums_and_collects_among_many_hosts_come_to_what_the_model_says_in_halves_and_parts() {

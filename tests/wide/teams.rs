@@ -175,18 +175,18 @@ fn active_sets_are_made_without_the_others() {
                 .flat_map(|start| (1..4).map(move |stride| [start, stride]))
                 .map(|[start, stride]| [start, stride, (n - start).div_ceil(stride)])
                 .collect();
-            let meetings = world.alloc_zeroed::<u64>(sets.len() * ActiveSet::MEETING).await?;
+            let syncs = world.alloc_zeroed::<u64>(sets.len() * ActiveSet::SYNC_WORDS).await?;
             let word = world.alloc::<u64>(1).await?;
             for (i, &[start, stride, size]) in sets.iter().enumerate() {
-                let meeting = meetings.slice(i * ActiveSet::MEETING..(i + 1) * ActiveSet::MEETING);
-                let made = soon("a set", world.team().active_set(start, stride, size, meeting)).await?;
+                let sync = syncs.slice(i * ActiveSet::SYNC_WORDS..(i + 1) * ActiveSet::SYNC_WORDS);
+                let made = soon("a set", world.team().active_set(start, stride, size, sync)).await?;
                 let pes: Vec<usize> = (0..size).map(|i| start + i * stride).collect();
                 check(&world, made.as_ref().map(|set| &set.team), &pes);
                 if let Some(ActiveSet { team, .. }) = made {
                     word.at(0).store(me as u64);
                     soon("a sum", team.sum_reduce(&word, &word)).await?;
                     assert_eq!(word.at(0).load(), pes.iter().sum::<usize>() as u64);
-                    assert!(meeting.to_vec().iter().all(|&word| word == 0));
+                    assert!(sync.to_vec().iter().all(|&word| word == 0));
                 }
             }
             Ok(())

@@ -112,7 +112,7 @@ pub(crate) struct Core {
     /// For how many pauses to leave the awaited word alone.
     pauses: AtomicU32,
     /// A thread wants the queue looked at, and found it locked.
-    poked: RunFlag,
+    wakes: RunFlag,
     recorded: Recorded,
     pub(crate) registry: Arc<Registry>,
     /// The place of its scratch memory.
@@ -147,7 +147,7 @@ impl Core {
             queue: Mutex::default(),
             last_wait: LastWait::default(),
             pauses: AtomicU32::new(0),
-            poked: RunFlag::default(),
+            wakes: RunFlag::default(),
             recorded: Recorded::default(),
             registry: Arc::clone(registry),
             place,
@@ -511,11 +511,11 @@ impl Core {
         }
         if self.in_process {
             // Tasks that it set free are woken after this, as they may run at once, and wait for
-            // the thread that has poked.
+            // the thread that has asked for it.
             let _hold = Hold::begin();
             drop(queue);
-            if self.poked.is_left() {
-                self.poke();
+            if self.wakes.is_left() {
+                self.drive();
             }
         }
     }

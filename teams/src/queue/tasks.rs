@@ -233,8 +233,8 @@ impl Core {
     /// Runs the queue, unless a thread is at it, perhaps this very thread, which then does so
     /// again.
     #[cold]
-    pub(super) fn poke(&self) {
-        self.poked.request(
+    pub(super) fn drive(&self) {
+        self.wakes.request(
             || self.queue.try_lock(),
             |mut queue| {
                 self.look_again(&mut queue);
@@ -253,6 +253,6 @@ impl Wake for Core {
         }
         // A step of one PE wakes the next PE within this very call.
         thread_local!(static WOKEN: Turns<Arc<Core>> = const { RefCell::new(None) });
-        in_turn(&WOKEN, self, |core| core.poke());
+        in_turn(&WOKEN, self, |core| core.drive());
     }
 }

@@ -25,8 +25,8 @@ use crate::{
 /// ```
 /// # use oxshmem::prelude::*;
 /// # LocalCluster::run(2, |world| async move {
-/// let meeting = world.alloc_zeroed::<u64>(oxshmem_teams::ActiveSet::MEETING).await?;
-/// let set = world.team().active_set(0, 1, 2, meeting.view()).await?.expect("both PEs are in it");
+/// let sync = world.alloc_zeroed::<u64>(oxshmem_teams::ActiveSet::SYNC_WORDS).await?;
+/// let set = world.team().active_set(0, 1, 2, sync.view()).await?.expect("both PEs are in it");
 /// assert!(set.keep && set.team.n_pes() == 2);
 /// # world.finalize().await
 /// # })?;
@@ -64,16 +64,16 @@ impl ActiveSet {
     /// Words that [`Team::active_set`] needs for the members to meet.
     ///
     /// ```
-    /// assert!(oxshmem_teams::ActiveSet::MEETING <= 32);
+    /// assert!(oxshmem_teams::ActiveSet::SYNC_WORDS <= 32);
     /// ```
-    pub const MEETING: usize = GO + 1;
+    pub const SYNC_WORDS: usize = GO + 1;
 }
 
 impl Team {
     /// The PEs `start`, `start + stride`, … of this team as a new one: `size` of them, in this
     /// order. Collective over these PEs; others that call it get none at once.
     ///
-    /// `meeting` is as long as [`ActiveSet::MEETING`] or longer, the same memory on all members,
+    /// `sync` is as long as [`ActiveSet::SYNC_WORDS`] or longer, the same memory on all members,
     /// and 0 on all of them before the first one calls. It is 0 again on a PE whose call has ended,
     /// and may then be used for the same PEs again. Other sets, with members in common or without,
     /// may be made at the same time if they meet elsewhere.
@@ -82,7 +82,7 @@ impl Team {
     ///
     /// # Errors
     /// [`Error::InvalidTriplet`] and [`Error::TeamsExhausted`] on all members alike;
-    /// [`Error::LengthMismatch`] if `meeting` is too short; [`Error::TeamDestroyed`], and those of
+    /// [`Error::LengthMismatch`] if `sync` is too short; [`Error::TeamDestroyed`], and those of
     /// operations on the members.
     ///
     /// ```
@@ -90,12 +90,12 @@ impl Team {
     /// # LocalCluster::run(5, |world| async move {
     /// use oxshmem_teams::ActiveSet;
     ///
-    /// let meeting = world.alloc_zeroed::<u64>(ActiveSet::MEETING).await?;
+    /// let sync = world.alloc_zeroed::<u64>(ActiveSet::SYNC_WORDS).await?;
     /// let count = world.alloc::<u64>(1).await?;
     /// count.at(0).store(1);
     /// if world.my_pe() % 2 == 1 {
     ///     // PEs 0, 2 and 4 know nothing of it.
-    ///     let odds = world.team().active_set(1, 2, 2, meeting.view()).await?;
+    ///     let odds = world.team().active_set(1, 2, 2, sync.view()).await?;
     ///     let odds = odds.expect("these are members").team;
     ///     odds.sum_reduce(&count, &count).await?;
     /// }
@@ -109,7 +109,7 @@ impl Team {
         start: usize,
         stride: usize,
         size: usize,
-        meeting: SymView<'_, u64>,
+        sync: SymView<'_, u64>,
     ) -> Result<Option<ActiveSet>> {
         let call = "active_set";
         self.core().check(call)?;
@@ -120,11 +120,11 @@ impl Team {
         if !valid {
             return Err(Error::InvalidTriplet { call, start, stride: signed, size, n_pes });
         }
-        if meeting.len() < ActiveSet::MEETING {
+        if sync.len() < ActiveSet::SYNC_WORDS {
             return Err(Error::LengthMismatch {
                 call,
-                source_len: ActiveSet::MEETING,
-                dest_len: meeting.len(),
+                source_len: ActiveSet::SYNC_WORDS,
+                dest_len: sync.len(),
             });
         }
         let group = &self.core().group;
@@ -132,7 +132,7 @@ impl Team {
         let Some(me) = members.pe_of(group.pe().me()) else { return Ok(None) };
         let activity = Activity::new(Call::TeamSplit).split(start, signed, size);
         let _entry = group.pe().board().enter(&activity);
-        Making::new(group.pe(), members, me, meeting).make(call, &self.core().registry).await.map(Some)
+        Making::new(group.pe(), members, me, sync).make(call, &self.core().registry).await.map(Some)
     }
 }
 
