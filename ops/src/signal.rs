@@ -21,6 +21,7 @@ use crate::{
         near::{Near, NearPlace},
         route::{Here, Route},
     },
+    wait::look,
 };
 
 impl<M: Sharing> Context<M> {
@@ -184,12 +185,7 @@ impl<M: Sharing> Context<M> {
         if !Arc::ptr_eq(self.pe(), signal.as_view().pe()) {
             foreign_signal();
         }
-        if signal.as_view().domain().is_device() {
-            return signal.load();
-        }
-        let near = Near::new(self.pe().shm(), signal.as_view(), self.pe().local_pe());
-        // SAFETY: this PE's own element, in bounds and aligned.
-        unsafe { near.atomic(Atomic::<u64>::Fetch) }
+        look(signal)
     }
 
     #[inline(always)]

@@ -35,10 +35,8 @@ pub use cmp::Cmp;
 pub use masked::Masked;
 pub use set::WaitSet;
 pub use waitable::Waitable;
-pub(crate) use word::wait_as;
 pub use word::{WordWait, wait_in};
-
-use word::look;
+pub(crate) use word::{look, wait_as};
 
 /// Waiting for one word of this PE.
 ///

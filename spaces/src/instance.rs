@@ -62,6 +62,18 @@ impl<'a, T: Element> SymView<'a, T> {
         unsafe { copy::copy(to.as_mut_ptr().cast(), self.own(), size_of_val(to)) }
     }
 
+    /// This PE's instance as its device reads it now, each word at once; nothing where a
+    /// processor loads the words.
+    #[doc(hidden)]
+    pub fn read_together(self) -> Vec<T> {
+        let Some((device, here)) = self.on_device() else { return Vec::new() };
+        let mut elements = vec![T::zeroed(); self.len];
+        let bytes = bytemuck::cast_slice_mut(&mut elements);
+        // SAFETY: this PE's instance is in bounds, and as long as the bytes.
+        unsafe { device.read_now(here.block(), &[(here.offset(), bytes.len())], bytes) };
+        elements
+    }
+
     /// Copies `from` to this PE's instance, and wakes its waiters.
     ///
     /// # Panics

@@ -13,6 +13,7 @@ use std::{
 
 use oxshmem_base::{Error, Result, settings::SpaceKind};
 use oxshmem_memory::{Extent, word::Place};
+use oxshmem_progress::executor::Reader;
 
 use crate::{
     Element, Pe,
@@ -233,13 +234,22 @@ impl<'a, T: Element> SymView<'a, T> {
     }
 
     /// The device and this PE's instance in its memory, if it is there.
-    #[doc(hidden)]
     #[inline(always)]
-    pub fn on_device(&self) -> Option<(&'a AnyDevice, DevicePlace)> {
+    pub(crate) fn on_device(&self) -> Option<(&'a AnyDevice, DevicePlace)> {
         let Domain::Device(device) = self.domain() else { return None };
         // SAFETY: a view is in bounds, and the device is that of the PE whose handle it is.
         let here = unsafe { DevicePlace::new(self.pe().local_pe(), self.offset) };
         Some((device, here))
+    }
+
+    /// What reads this PE's instance, for those that wait for words of it.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn reader(&self) -> Reader {
+        match self.domain() {
+            Domain::Host => Reader::Processor(self.own()),
+            Domain::Device(_) => Reader::Device(self.offset),
+        }
     }
 
     /// Where `user`'s device has it on the local PE of number `local_pe`. None if it is in host

@@ -34,7 +34,7 @@ const OPEN_TRAITS: [(&str, &str); 7] = [
 
 /// Safe items that are left out of the documentation of what users work with, and why they break
 /// nothing.
-const HIDDEN: [(&str, &str); 31] = [
+const HIDDEN: [(&str, &str); 32] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
@@ -56,13 +56,14 @@ const HIDDEN: [(&str, &str); 31] = [
     ("made_from", "a team, which its context keeps"),
     ("messages_sent", "a number"),
     ("new", "it asserts bounds and alignment"),
-    ("on_device", "what devices do with places is `unsafe`"),
     ("on_stream_then", "`on_stream`, and a function that gets the outcome"),
     ("others_idle", "a wait"),
     ("own", "an address"),
     ("pe", "what is unsafe of a PE says so"),
     ("place", "what transports do with places is `unsafe`"),
     ("predefined", "teams rely on nothing that is in their scratch memory for where they write"),
+    ("read_together", "a copy"),
+    ("reader", "an address or an offset; what reads there is `unsafe`"),
     ("ring_own", "it wakes this PE's waiters, which look again"),
     ("take_failed", "an error"),
     ("tracing_and_flush", "a switch of what is recorded"),

@@ -9,7 +9,7 @@ use std::{
 use oxshmem_base::Result;
 use oxshmem_progress::{
     activity::{Call, Place},
-    executor::{DeviceWords, Fired, Probe, ProbedWord, WatchKey},
+    executor::{Fired, Probe, WatchKey},
     record::Pending,
 };
 use oxshmem_spaces::Pe;
@@ -18,7 +18,7 @@ use super::{
     cmp::Cmp,
     masked::Masked,
     waitable::Waitable,
-    word::{ended, look, show, unwatch},
+    word::{ended, look, probed, show, unwatch},
 };
 use crate::trace::{trace_operation, waiting};
 
@@ -60,29 +60,23 @@ impl<'a, T: Waitable> Condition<'a, T> {
         }
     }
 
-    /// What there is to see now. Words in device memory are read once, all together; others when
-    /// they are looked at.
+    /// What there is to see now. Words that are read together are read once; others when they are
+    /// looked at.
     fn see(&self) -> Seen<T> {
-        let mut seen = Seen { first: 0, values: Vec::new() };
-        if let Some((device, place)) = self.set.words.on_device()
-            && let Some(first) = (0..self.len()).find(|&i| self.includes(i))
+        let words = self.set.words;
+        let mut included = (0..self.len()).filter(|&i| self.includes(i));
+        if words.reader().address().is_none()
+            && let Some(first) = included.next()
         {
-            let last = (first..self.len()).rfind(|&i| self.includes(i)).unwrap_or(first);
-            seen = Seen { first, values: vec![T::zeroed(); last - first + 1] };
-            let (size, bytes) = (size_of::<T>(), bytemuck::cast_slice_mut(&mut seen.values));
-            // SAFETY: the words are in bounds, and as long as the bytes.
-            unsafe { device.read_now(place.block(), &[(place.offset() + first * size, bytes.len())], bytes) };
+            let last = included.next_back().unwrap_or(first);
+            return Seen { first, values: words.slice(first..=last).read_together() };
         }
-        seen
+        Seen { first: 0, values: Vec::new() }
     }
 
     fn holds(&self, seen: &Seen<T>, i: usize) -> bool {
-        let value = if self.set.words.domain().is_device() {
-            seen.values[i - seen.first]
-        } else {
-            look(self.set.words.at(i))
-        };
-        self.cmp.holds(value, self.value(i))
+        let value = seen.values.get(i.wrapping_sub(seen.first)).copied();
+        self.cmp.holds(value.unwrap_or_else(|| look(self.set.words.at(i))), self.value(i))
     }
 
     pub(super) fn all(&self) -> Option<()> {
@@ -107,66 +101,24 @@ impl<'a, T: Waitable> Condition<'a, T> {
         (!empty).then_some(satisfied)
     }
 
-    /// Something that any thread can look at: whether all words compare, or, if not `all` are asked
-    /// for, whether one more of those that do not compare now does.
-    fn probe(&self, all: bool) -> Probe {
-        let mut open: Vec<ProbedWord> = Vec::new();
-        for i in (0..self.len()).filter(|&i| self.includes(i)) {
-            let word = self.set.words.at(i);
-            // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the words
-            // mapped.
-            open.push(unsafe {
-                let bits = self.value(i).to_bits();
-                ProbedWord::new(word.as_view().own(), size_of::<T>(), T::SIGNED, self.cmp.accepts(), bits)
-            });
-        }
-        if self.set.words.domain().is_device() {
-            return Probe::OnDevice(self.on_device(open, all));
-        }
-        if all {
-            // Words are done with in turn, so that n of them cost n looks in all, not n at every
-            // wake.
-            let mut done = 0;
-            return Probe::Custom(Box::new(move || {
-                while done < open.len() && open[done].holds() {
-                    done += 1;
-                }
-                done == open.len()
-            }));
-        }
-        // Words that compare already do not end the wait by themselves, unless they stop and start
-        // again.
-        let mut before: Vec<bool> = open.iter().map(ProbedWord::holds).collect();
-        Probe::Custom(Box::new(move || {
-            let mut changed = false;
-            for (word, before) in open.iter().zip(&mut before) {
-                let now = word.holds();
-                changed |= now && !*before;
-                *before = now;
-            }
-            changed
-        }))
-    }
-
-    /// What to look at in device memory, where `words` are those that are included.
-    #[cold]
-    fn on_device(&self, words: Vec<ProbedWord>, all: bool) -> DeviceWords {
+    /// What any thread can look at: whether all words compare, or, if not `all` are asked for,
+    /// whether one more of those that do not compare now does.
+    ///
+    /// # Safety
+    /// The set's allocation must live for as long as the words are looked at.
+    unsafe fn probe(&self, all: bool) -> Probe {
         let included = (0..self.len()).filter(|&i| self.includes(i));
-        let offset = |i: usize| self.set.words.extent().offset + i * size_of::<T>();
-        let words = included.clone().map(offset).zip(words).collect();
+        // SAFETY: passed on to the caller.
+        let word = |i| unsafe { probed(self.set.words.at(i), self.cmp, self.value(i)) };
         if all {
-            // SAFETY: elements of a view are aligned and in bounds, and the view is in this
-            // device's memory.
-            return unsafe { DeviceWords::all(words) };
+            return Probe::All { words: included.map(word).collect(), done: 0 };
         }
         let seen = self.see();
-        let before = included.map(|i| self.holds(&seen, i)).collect();
-        // SAFETY: as above.
-        unsafe { DeviceWords::another(words, before) }
+        Probe::Another(included.map(|i| (word(i), self.holds(&seen, i))).collect())
     }
 }
 
-/// Words of a set as they were at one time, if they are in device memory.
+/// Words of a set as they were at one time, if they were read together.
 struct Seen<T> {
     /// The number of the first.
     first: usize,
@@ -184,20 +136,15 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
     trace_operation(call, condition.len() * size_of::<T>(), pe.me());
     let mut watch = Watch { pe, key: None, record: None };
     let mut spun = false;
-    // How often device memory had changed before the words there were last looked at.
-    let mut changes = None;
-    let on_device = condition.set.words.domain().is_device();
-    let mut look = move |condition: &Condition<'a, T>, noop: bool| {
-        let before = on_device.then(|| pe.engine().device_changes());
-        // A look at device memory takes long. What is not known to have changed is looked at by the
-        // engine, unless the waker does nothing, behind which it need not.
-        let looked = std::mem::replace(&mut changes, before);
-        if on_device && looked == before && !noop { None } else { satisfied(condition) }
-    };
     poll_fn(move |cx| {
-        let noop = cx.waker().will_wake(Waker::noop());
+        let words = condition.set.words;
         loop {
-            if let Some(result) = look(&condition, noop) {
+            // A look that is no load takes long, so the engine looks at what is watched, unless the
+            // waker does nothing, behind which it need not.
+            let is_loaded = words.reader().address().is_some();
+            if (is_loaded || watch.key.is_some() && cx.waker().will_wake(Waker::noop()))
+                && let Some(result) = satisfied(&condition)
+            {
                 watch.end();
                 return Poll::Ready(Ok(result));
             }
@@ -209,25 +156,17 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
                     // again.
                     Some(Fired::Satisfied(_)) => watch.end(),
                 }
-                if on_device && let Some(result) = satisfied(&condition) {
+                if let Some(result) = satisfied(&condition) {
                     return Poll::Ready(Ok(result));
                 }
                 continue;
             }
             if !std::mem::replace(&mut spun, true) {
-                watch.record = waiting(pe, what, Some(condition.set.words.extent()));
-                let mut spin = || look(&condition, false);
-                let spun = match on_device {
-                    true => pe.engine().poll_with(|| spin().map_or(Poll::Pending, Poll::Ready)),
-                    false => {
-                        pe.engine().spin_until(|| spin().is_some());
-                        Poll::Pending
-                    }
-                };
-                if let Poll::Ready(result) = spun {
+                watch.record = waiting(pe, what, Some(words.extent()));
+                let look = || satisfied(&condition);
+                if let Some(result) = pe.engine().look_until(words.reader(), &mut None, look) {
                     return Poll::Ready(Ok(result));
                 }
-                continue;
             }
             pe.check_home(call)?;
             watch.begin(what, &condition, all, cx.waker());
@@ -252,7 +191,9 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     fn begin<T: Waitable>(&mut self, call: Call, condition: &Condition<'_, T>, all: bool, waker: &Waker) {
-        let (words, probe) = (condition.set.words, condition.probe(all));
+        let words = condition.set.words;
+        // SAFETY: the watch holds the allocation.
+        let probe = unsafe { condition.probe(all) };
         let mut included = (0..condition.len()).filter(|&i| condition.includes(i));
         let place = match (included.next(), included.count(), condition.values) {
             (Some(only), 0, _) => {

@@ -44,7 +44,7 @@ pub trait Waitable: Element + Ord + Sealed {
     /// # Safety
     /// `address` must be aligned to the type and mapped.
     #[doc(hidden)]
-    unsafe fn look(address: *mut u8) -> Self;
+    unsafe fn look(address: *const u8) -> Self;
 }
 
 macro_rules! waitable {
@@ -70,11 +70,11 @@ macro_rules! waitable {
             }
 
             #[inline(always)]
-            unsafe fn look(address: *mut u8) -> Self {
+            unsafe fn look(address: *const u8) -> Self {
                 // SAFETY: aligned and mapped by the caller's word; PEs only ever access it
                 // atomically or by copies that tolerate races. Acquire: what was put before the
                 // word was is visible where the word is seen.
-                unsafe { <$atomic>::from_ptr(address.cast()).load(Ordering::Acquire) as Self }
+                unsafe { <$atomic>::from_ptr(address.cast_mut().cast()).load(Ordering::Acquire) as Self }
             }
         }
     )*};

@@ -11,7 +11,7 @@ use oxshmem_base::{Error, Result};
 use oxshmem_memory::{Extent, SegmentId};
 use oxshmem_progress::{
     activity::{Activity, Awaited, Call, Place},
-    executor::{DeviceWords, Fired, Probe, ProbedWord, WatchKey},
+    executor::{Fired, Probe, ProbedWord, WatchKey},
     record::Slot,
 };
 use oxshmem_spaces::{Pe, SymRef};
@@ -24,7 +24,7 @@ use super::{cmp::Cmp, waitable::Waitable};
 pub struct WordWait {
     /// Plain data, so that a wait that never watched has nothing to drop.
     watch: Option<(WatchKey, Place)>,
-    /// How often device memory had changed before the word was last looked at, if it is there.
+    /// How often the word may have changed before it was last looked at, if that is counted.
     changes: Option<u64>,
     /// Of a user's own wait: what is recorded of it. Plain data, too; there is none unless it
     /// watches.
@@ -36,7 +36,7 @@ impl WordWait {
     /// spin.
     #[inline(always)]
     pub fn look<T: Waitable>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
-        self.look_or(word, cmp, value, |_| Self::spin(word, cmp, value))
+        self.look_or(word, cmp, value, |wait| wait.spin(word, cmp, value))
     }
 
     /// Looks for a user's own wait, which is recorded if it does not compare at once.
@@ -49,7 +49,7 @@ impl WordWait {
     ) -> Option<T> {
         self.look_or(word, cmp, value, |wait| {
             wait.begin_record(word);
-            let seen = Self::spin(word, cmp, value);
+            let seen = wait.spin(word, cmp, value);
             if seen.is_some() {
                 wait.end_record(word);
             }
@@ -66,11 +66,10 @@ impl WordWait {
         value: T,
         spin: impl FnOnce(&mut Self) -> Option<T>,
     ) -> Option<T> {
-        if word.as_view().domain().is_device() {
-            return self.look_on_device(word, cmp, value);
-        }
-        let seen = look(word);
-        if cmp.holds(seen, value) {
+        // A look that is no load takes long: once the word is watched, the engine looks.
+        if let Some(seen) = glance(word)
+            && cmp.holds(seen, value)
+        {
             return Some(seen);
         }
         if self.watch.is_some() { None } else { spin(self) }
@@ -94,40 +93,11 @@ impl WordWait {
         }
     }
 
-    /// Looks at device memory, where a look takes some microseconds, and longer where others use
-    /// the device: after the first it is looked at when it is known to have changed, and once it is
-    /// watched, by the engine.
-    #[cold]
     #[inline(never)]
-    fn look_on_device<T: Waitable>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
-        if self.watch.is_some() {
-            return None;
-        }
-        self.changes = None;
-        let engine = word.as_view().pe().engine();
-        let looked = engine.poll_with(|| {
-            let before = Some(engine.device_changes());
-            if std::mem::replace(&mut self.changes, before) == before {
-                return Poll::Pending;
-            }
-            let seen = look(word);
-            if cmp.holds(seen, value) { Poll::Ready(seen) } else { Poll::Pending }
-        });
-        match looked {
-            Poll::Ready(seen) => Some(seen),
-            Poll::Pending => None,
-        }
-    }
-
-    #[inline(never)]
-    fn spin<T: Waitable>(word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
-        let mut seen = None;
-        let looked = || {
-            seen = Some(look(word)).filter(|&seen| cmp.holds(seen, value));
-            seen.is_some()
-        };
-        word.as_view().pe().engine().spin_until(looked);
-        seen
+    fn spin<T: Waitable>(&mut self, word: SymRef<'_, T>, cmp: Cmp, value: T) -> Option<T> {
+        let view = word.as_view();
+        let looked = || Some(look(word)).filter(|&seen| cmp.holds(seen, value));
+        view.pe().engine().look_until(view.reader(), &mut self.changes, looked)
     }
 
     /// Has `waker` woken when the word compares, after [`look`](Self::look) has found that it does
@@ -174,7 +144,7 @@ impl WordWait {
         if let Some((key, _)) = &self.watch {
             return match engine.check(key, waker) {
                 // Behind a waker that does nothing the engine need not look.
-                None if word.as_view().domain().is_device() && waker.will_wake(Waker::noop()) => {
+                None if waker.will_wake(Waker::noop()) => {
                     let seen = look(word);
                     if cmp.holds(seen, value) { Poll::Ready(Ok(seen)) } else { Poll::Pending }
                 }
@@ -185,26 +155,16 @@ impl WordWait {
         }
         pe.check_home("wait_until")?;
         let allocation = Arc::clone(word.as_view().allocation());
-        // SAFETY: a `SymRef` is aligned; the watch holds the allocation, which keeps the word
-        // mapped.
-        let awaited = unsafe {
-            let address = word.as_view().own();
-            ProbedWord::new(address, size_of::<T>(), T::SIGNED, cmp.accepts(), value.to_bits())
-        };
-        let extent = word.as_view().extent();
-        let probe = if word.as_view().domain().is_device() {
-            // SAFETY: a `SymRef` is aligned and in bounds, and this one is in this device's memory.
-            Probe::OnDevice(unsafe { DeviceWords::all(vec![(extent.offset, awaited)]) })
-        } else {
-            Probe::Word(awaited)
-        };
+        // SAFETY: the watch holds the allocation.
+        let probe = Probe::Word(unsafe { probed(word, cmp, value) });
+        let (extent, reader) = (word.as_view().extent(), word.as_view().reader());
         tracing::trace!(target: "oxshmem", call = "wait_until", "not yet: watched by the engine");
         let place = show();
         self.watch = Some((engine.register(probe, extent, allocation, waker, place), place));
-        // No ring announces what came between the last look and the registration. Device memory
-        // has changed since then if it is known to have.
-        let missed = || self.changes.is_none_or(|before| engine.device_changes() != before);
-        let seen = missed().then(|| look(word)).filter(|&seen| cmp.holds(seen, value));
+        // No ring announces what came between the last look and the registration. Where changes are
+        // counted, there is something to see if they are more.
+        let missed = self.changes.is_none() || engine.changes(reader) != self.changes;
+        let seen = missed.then(|| look(word)).filter(|&seen| cmp.holds(seen, value));
         let now = match (seen, pe.check("wait_until")) {
             (Some(seen), _) => Ok(seen),
             (None, Ok(())) => return Poll::Pending,
@@ -290,12 +250,25 @@ pub(super) fn show<T: Waitable>(
 
 /// This PE's value of a word, with all that its writer made visible before.
 #[inline(always)]
-pub(super) fn look<T: Waitable>(word: SymRef<'_, T>) -> T {
-    if word.as_view().domain().is_device() {
-        return word.load();
-    }
+pub(crate) fn look<T: Waitable>(word: SymRef<'_, T>) -> T {
+    glance(word).unwrap_or_else(|| word.load())
+}
+
+/// What [`look`] returns, if that takes no more than a load.
+#[inline(always)]
+fn glance<T: Waitable>(word: SymRef<'_, T>) -> Option<T> {
     // SAFETY: a `SymRef` is one aligned element, mapped while it is borrowed.
-    unsafe { T::look(word.as_view().own()) }
+    word.as_view().reader().address().map(|address| unsafe { T::look(address) })
+}
+
+/// The comparison of a word to `value`, for the engine.
+///
+/// # Safety
+/// The word's allocation must live for as long as it is compared.
+pub(super) unsafe fn probed<T: Waitable>(word: SymRef<'_, T>, cmp: Cmp, value: T) -> ProbedWord {
+    let reader = word.as_view().reader();
+    // SAFETY: a `SymRef` is aligned and in bounds, and the caller keeps it mapped.
+    unsafe { ProbedWord::new(reader, size_of::<T>(), T::SIGNED, cmp.accepts(), value.to_bits()) }
 }
 
 /// Why a watch has ended without its word.

@@ -11,7 +11,7 @@ use oxshmem_memory::{
 };
 use oxshmem_progress::{
     activity::Place,
-    executor::{Fired, Probe, ProbedWord},
+    executor::{Fired, Probe, ProbedWord, Reader},
     wait::WaitPolicy,
 };
 
@@ -222,7 +222,7 @@ fn whatever_is_stored_wakes_the_pe_that_waits_for_it() {
             // SAFETY: in bounds and aligned; the watch keeps the map.
             let word = unsafe {
                 oxshmem_memory::copy::store(address.cast::<u64>(), 0);
-                ProbedWord::new(address, 8, false, [true, false, true], 0)
+                ProbedWord::new(Reader::Processor(address), 8, false, [true, false, true], 0)
             };
             let count = Arc::new(Count(AtomicUsize::new(0)));
             let waker = Waker::from(Arc::clone(&count));

@@ -33,7 +33,7 @@ use std::{
 
 pub use crate::intent::{will_drive, woken};
 pub use polling::FirstPoll;
-pub use probe::{DeviceWords, Probe, ProbedWord};
+pub use probe::{Probe, ProbedWord, Reader};
 pub use watch::{Fired, WatchKey};
 
 use oxshmem_base::{
@@ -326,9 +326,15 @@ impl Executor {
         self.wake_by(Look::All, seen.as_ref());
     }
 
-    /// How often words of this PE's device memory may have changed, as far as that is known. To be
-    /// asked before a look at them: what is written after that counts on.
-    pub fn device_changes(&self) -> u64 {
+    /// How often words that `reader` reads may have changed, as far as that is known: none if a
+    /// processor loads them, where nothing counts. To be asked before a look at them: what is
+    /// written after that counts on.
+    pub fn changes(&self, reader: Reader) -> Option<u64> {
+        matches!(reader, Reader::Device(_)).then(|| self.device_changes())
+    }
+
+    /// How often words of this PE's device memory may have changed, as far as that is known.
+    fn device_changes(&self) -> u64 {
         // Acquire: what was written there before is seen by the look that follows.
         self.control.page(self.local_pe).device_changes.0.load(Ordering::Acquire)
     }

@@ -1,6 +1,7 @@
 //! What the engine polls, and how futures poll through it.
 
 use std::{
+    mem,
     sync::{Arc, Weak, atomic::Ordering},
     task::Poll,
     time::Instant,
@@ -8,7 +9,7 @@ use std::{
 
 use oxshmem_base::{Error, Result};
 
-use super::{Executor, helping::Duty};
+use super::{Executor, Reader, helping::Duty};
 use crate::{failure::Failure, helper_waker::HelperWaker, source::Source};
 
 impl Executor {
@@ -82,6 +83,34 @@ impl Executor {
         self.leave_to_driver();
         // Another thread may have completed it in the meantime.
         poll()
+    }
+
+    /// What `look` finds at words that `reader` reads, for as long as a wait may spin. Those that
+    /// no processor loads are looked at once, and then whenever they are known to have changed:
+    /// `seen` becomes how often they [had](Self::changes) before the last look.
+    pub fn look_until<T>(
+        &self,
+        reader: Reader,
+        seen: &mut Option<u64>,
+        mut look: impl FnMut() -> Option<T>,
+    ) -> Option<T> {
+        let mut found = None;
+        if reader.address().is_some() {
+            self.spin_until(|| {
+                found = look();
+                found.is_some()
+            });
+            return found;
+        }
+        *seen = None;
+        let _ = self.poll_with(|| {
+            let before = self.changes(reader);
+            if mem::replace(seen, before) != before {
+                found = look();
+            }
+            if found.is_some() { Poll::Ready(()) } else { Poll::Pending }
+        });
+        found
     }
 
     /// What a future [polls through](Self::poll_with) the first time that it is polled.

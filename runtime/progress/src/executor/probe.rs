@@ -1,18 +1,38 @@
 //! What is waited for: words of symmetric memory, in a form that any thread can check.
 
 use std::{
-    fmt,
+    slice,
     sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering},
 };
+
+/// What reads the words, from some place on, that a PE waits for.
+#[derive(Clone, Copy, Debug)]
+pub enum Reader {
+    /// A processor loads them, from this address on.
+    Processor(*const u8),
+    /// The PE's device reads them, from this offset of its memory on, in some microseconds.
+    Device(usize),
+}
+
+impl Reader {
+    /// The address to load the words from, if that is how they are read.
+    #[inline(always)]
+    pub fn address(self) -> Option<*const u8> {
+        match self {
+            Self::Processor(address) => Some(address),
+            Self::Device(_) => None,
+        }
+    }
+}
 
 /// A comparison of one word of symmetric memory with a value: this PE's, or of another one of its
 /// host that rings for it.
 ///
 /// Signed words and unsigned ones compare alike once their sign bit is flipped, so one form serves
 /// all.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct ProbedWord {
-    address: *const u8,
+    reader: Reader,
     /// Its bytes: 2, 4 or 8.
     size: usize,
     flip: u64,
@@ -20,7 +40,7 @@ pub struct ProbedWord {
     value: u64,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Holds {
     Eq,
     Ne,
@@ -36,22 +56,17 @@ unsafe impl Send for ProbedWord {}
 // SAFETY: as above.
 unsafe impl Sync for ProbedWord {}
 
-impl fmt::Debug for ProbedWord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "word of {} bytes at {:p}", self.size, self.address)
-    }
-}
-
 impl ProbedWord {
-    /// Watches the word of `size` bytes (2, 4 or 8) at `address`, signed or not.
+    /// Watches the word of `size` bytes (2, 4 or 8), signed or not, that `reader` reads.
     ///
     /// The ordering is how the word must compare to `value`: `[less, equal, greater]`, each true if
     /// it satisfies the wait.
     ///
     /// # Safety
-    /// `address` must be aligned to the word, and readable for as long as this value or a copy of
-    /// it is used.
-    pub unsafe fn new(address: *const u8, size: usize, signed: bool, accepts: [bool; 3], value: u64) -> Self {
+    /// An address must be aligned to the word, and readable for as long as this value or a copy of
+    /// it is used. An offset must be that of an aligned word in the memory of the device of the PE
+    /// that watches it.
+    pub unsafe fn new(reader: Reader, size: usize, signed: bool, accepts: [bool; 3], value: u64) -> Self {
         debug_assert!(matches!(size, 2 | 4 | 8), "there are no words of {size} bytes");
         let flip = if signed { 1 << (8 * size - 1) } else { 0 };
         let holds = match accepts {
@@ -62,111 +77,96 @@ impl ProbedWord {
             [false, false, true] => Holds::Gt,
             _ => Holds::Ge,
         };
-        Self { address, size, flip, holds, value: value ^ flip }
+        Self { reader, size, flip, holds, value: value ^ flip }
     }
 
-    /// Whether the word satisfies the wait now.
-    pub fn holds(&self) -> bool {
-        self.satisfied().is_some()
-    }
-
-    /// The word's bits, if they satisfy the wait.
-    fn satisfied(&self) -> Option<u64> {
+    /// The word's bits now, or, of device memory, as it was `seen`, if it was.
+    fn bits(&self, seen: Option<&SeenMemory>) -> Option<u64> {
+        let address = match self.reader {
+            Reader::Processor(address) => address.cast_mut(),
+            Reader::Device(offset) => return seen?.bits(offset, self.size),
+        };
         // SAFETY: `new`'s caller vouches for alignment and life. Acquire: what was stored before
         // the word was set is visible to the future that this wakes.
-        let bits = unsafe {
-            let address = self.address.cast_mut();
+        Some(unsafe {
             match self.size {
                 8 => AtomicU64::from_ptr(address.cast()).load(Ordering::Acquire),
                 4 => u64::from(AtomicU32::from_ptr(address.cast()).load(Ordering::Acquire)),
                 _ => u64::from(AtomicU16::from_ptr(address.cast()).load(Ordering::Acquire)),
             }
-        };
-        self.satisfied_by(bits)
+        })
     }
 
-    /// `bits`, if a word that consists of them satisfies the wait: for words that can only be read
-    /// otherwise.
-    fn satisfied_by(&self, bits: u64) -> Option<u64> {
+    /// Whether a word of these bits satisfies the wait.
+    fn holds(&self, bits: u64) -> bool {
         let (word, value) = (bits ^ self.flip, self.value);
-        let holds = match self.holds {
+        match self.holds {
             Holds::Eq => word == value,
             Holds::Ne => word != value,
             Holds::Lt => word < value,
             Holds::Le => word <= value,
             Holds::Gt => word > value,
             Holds::Ge => word >= value,
-        };
-        holds.then_some(bits)
+        }
     }
 }
 
-/// What a watch waits for.
+/// What a watch waits for. Words of device memory are read together with all others that are
+/// waited for there.
+#[derive(Debug)]
 pub enum Probe {
     /// One word.
     Word(ProbedWord),
-    /// Anything else that can be looked at from any thread, quickly and without blocking.
-    Custom(Box<dyn FnMut() -> bool + Send>),
-    /// Words of this PE's device memory, which are read together with all others that are waited
-    /// for there.
-    OnDevice(DeviceWords),
+    /// All of several words.
+    All {
+        /// The words, which are done with in turn, so that n of them cost n looks in all, not n at
+        /// every wake.
+        words: Vec<ProbedWord>,
+        /// How many need no look any more.
+        done: usize,
+    },
+    /// One more of several words than held before, each with whether it did at the last look. Those
+    /// do not end the wait by themselves, unless they stop and start again.
+    Another(Vec<(ProbedWord, bool)>),
 }
 
-/// Words of this PE's device memory, by their offsets.
-#[derive(Debug)]
-pub struct DeviceWords {
-    words: Vec<(usize, ProbedWord)>,
-    /// How many need no look any more, where all are waited for.
-    done: usize,
-    /// Which of them were satisfied at the last look, where one more is waited for.
-    before: Option<Vec<bool>>,
-}
-
-impl DeviceWords {
-    /// Waits for all of them. The bits of the last are what it ends with.
-    ///
-    /// # Safety
-    /// Each offset must be that of an aligned word of this size in the memory of the device of the
-    /// PE that watches it.
-    pub unsafe fn all(words: Vec<(usize, ProbedWord)>) -> Self {
-        Self { words, done: 0, before: None }
-    }
-
-    /// Waits for one more of them than are satisfied `before`.
-    ///
-    /// # Safety
-    /// As for [`all`](Self::all).
-    pub unsafe fn another(words: Vec<(usize, ProbedWord)>, before: Vec<bool>) -> Self {
-        Self { words, done: 0, before: Some(before) }
-    }
-
-    /// What is to be read: offsets and sizes.
+impl Probe {
+    /// What is to be read of device memory: offsets and sizes.
     pub(super) fn wanted(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.words[self.done..].iter().map(|(offset, word)| (*offset, word.size))
+        let (words, pairs) = match self {
+            Self::Word(word) => (slice::from_ref(word), &[][..]),
+            Self::All { words, done } => (&words[*done..], &[][..]),
+            Self::Another(words) => (&[][..], &words[..]),
+        };
+        let words = words.iter().chain(pairs.iter().map(|(word, _)| word));
+        words.filter_map(|word| match word.reader {
+            Reader::Processor(_) => None,
+            Reader::Device(offset) => Some((offset, word.size)),
+        })
     }
 
-    fn satisfied(&mut self, seen: &SeenMemory) -> Option<u64> {
-        let look = |(offset, word): &(usize, ProbedWord)| {
-            seen.bits(*offset, word.size).and_then(|bits| word.satisfied_by(bits))
-        };
-        match &mut self.before {
-            Some(before) => {
-                let mut another = None;
-                for (word, before) in self.words.iter().zip(before) {
-                    let now = look(word);
-                    another = another.or(now.filter(|_| !*before));
-                    *before = now.is_some();
+    /// The bits that it ends with, if it does, by what was `seen` of device memory. Of several
+    /// words nobody asks for them.
+    pub(super) fn satisfied(&mut self, seen: Option<&SeenMemory>) -> Option<u64> {
+        match self {
+            Self::Word(word) => word.bits(seen).filter(|&bits| word.holds(bits)),
+            Self::All { words, done } => {
+                while let Some(word) = words.get(*done) {
+                    word.bits(seen).filter(|&bits| word.holds(bits))?;
+                    *done += 1;
                 }
-                another
+                Some(0)
             }
-            None => {
-                let mut last = None;
-                while let Some(word) = self.words.get(self.done) {
-                    last = look(word);
-                    last?;
-                    self.done += 1;
+            Self::Another(words) => {
+                let mut another = false;
+                for (word, before) in words {
+                    if let Some(bits) = word.bits(seen) {
+                        let now = word.holds(bits);
+                        another |= now && !*before;
+                        *before = now;
+                    }
                 }
-                last.or((self.words.is_empty()).then_some(0))
+                another.then_some(0)
             }
         }
     }
@@ -225,35 +225,14 @@ impl SeenMemory {
     }
 }
 
-impl fmt::Debug for Probe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Word(word) => word.fmt(f),
-            Self::Custom(_) => f.write_str("set of words"),
-            Self::OnDevice(words) => words.fmt(f),
-        }
-    }
-}
-
-impl Probe {
-    /// What it ends with, if it does, and if it is about device memory, by what was `seen` of that.
-    pub(super) fn satisfied(&mut self, seen: Option<&SeenMemory>) -> Option<u64> {
-        match self {
-            Self::Word(word) => word.satisfied(),
-            Self::Custom(check) => check().then_some(0),
-            Self::OnDevice(words) => words.satisfied(seen?),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A word of 8 bytes that is at least `value`.
-    fn at_least(value: u64) -> ProbedWord {
-        // SAFETY: nobody reads there.
-        unsafe { ProbedWord::new(std::ptr::null(), 8, false, [false, true, true], value) }
+    /// Word `i` of the device's, of 8 bytes, if it is at least `value`.
+    fn at_least(i: usize, value: u64) -> ProbedWord {
+        // SAFETY: no device is asked for it.
+        unsafe { ProbedWord::new(Reader::Device(8 * i), 8, false, [false, true, true], value) }
     }
 
     fn seen(memory: &[u64], words: &[usize]) -> SeenMemory {
@@ -283,19 +262,18 @@ mod tests {
     fn device_words_are_waited_for_all_together_or_one_more() {
         let mut memory = vec![0u64; 1000];
         let words = [3, 900];
-        let both = || words.map(|i| (8 * i, at_least(5))).to_vec();
-        // SAFETY: no device is asked for them.
-        let (mut all, mut another) =
-            unsafe { (DeviceWords::all(both()), DeviceWords::another(both(), vec![true, false])) };
+        let mut all = Probe::All { words: words.map(|i| at_least(i, 5)).to_vec(), done: 0 };
+        let mut another = Probe::Another(words.map(|i| (at_least(i, 5), i == 3)).to_vec());
         memory[3] = 5;
-        assert_eq!(all.satisfied(&seen(&memory, &words)), None);
+        assert_eq!(all.satisfied(Some(&seen(&memory, &words))), None);
         assert_eq!(all.wanted().collect::<Vec<_>>(), [(7200, 8)], "one of them is done with");
-        assert_eq!(another.satisfied(&seen(&memory, &words)), None);
+        assert_eq!(another.satisfied(Some(&seen(&memory, &words))), None);
         memory[3] = 0;
-        assert_eq!(another.satisfied(&seen(&memory, &words)), None);
+        assert_eq!(another.satisfied(Some(&seen(&memory, &words))), None);
+        assert_eq!(another.satisfied(None), None, "nothing was read");
         (memory[3], memory[900]) = (8, 9);
-        assert_eq!(all.satisfied(&seen(&memory, &[3])), None, "it was not read");
-        assert_eq!(all.satisfied(&seen(&memory, &words)), Some(9));
-        assert_eq!(another.satisfied(&seen(&memory, &words)), Some(8), "it stopped and started again");
+        assert_eq!(all.satisfied(Some(&seen(&memory, &[3]))), None, "it was not read");
+        assert_eq!(all.satisfied(Some(&seen(&memory, &words))), Some(0));
+        assert_eq!(another.satisfied(Some(&seen(&memory, &words))), Some(0), "it stopped and started again");
     }
 }

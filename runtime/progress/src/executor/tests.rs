@@ -86,10 +86,10 @@ impl<'a> Waits<'a> {
             }
             let extent = Extent { segment: SegmentId::Gpu, offset: 0, len: 8 };
             // SAFETY: the words that there are.
-            let probe = Probe::OnDevice(unsafe {
-                let word = ProbedWord::new(std::ptr::null(), 8, false, [false, true, true], value);
-                DeviceWords::all(vec![(0, word)])
-            });
+            let probe = unsafe {
+                let word = ProbedWord::new(Reader::Device(0), 8, false, [false, true, true], value);
+                Probe::Word(word)
+            };
             key = Some(executor.register(probe, extent, Arc::new(()), cx.waker(), Place::NONE));
             match executor.device_changes() != before && now() >= value {
                 true => Poll::Ready(()),
@@ -226,9 +226,10 @@ fn of_many_watches_none_is_missed_whose_word_is_set() {
                         keys.extend((0..WORDS).map(|i| {
                             let extent = Extent { segment: SegmentId::Heap, offset: offset_of(i), len: 8 };
                             let address = std::ptr::with_exposed_provenance(base + extent.offset);
+                            let reader = Reader::Processor(address);
                             // SAFETY: aligned, and mapped for longer than the watch.
                             let probe =
-                                unsafe { ProbedWord::new(address, 8, false, [false, true, true], round) };
+                                unsafe { ProbedWord::new(reader, 8, false, [false, true, true], round) };
                             let probe = Probe::Word(probe);
                             Some(executor.register(probe, extent, Arc::new(()), cx.waker(), Place::NONE))
                         }));

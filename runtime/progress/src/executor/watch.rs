@@ -127,7 +127,7 @@ impl Watches {
     ) -> WatchKey {
         self.generation += 1;
         let generation = self.generation;
-        let since = matches!(probe, Probe::OnDevice(_)).then(Instant::now);
+        let since = (extent.segment == SegmentId::Gpu).then(Instant::now);
         let watch =
             Watch { probe, extent, waker, fired: None, since, place, answered: true, _keepalive: keepalive };
         let watch = Some(watch);
@@ -271,11 +271,7 @@ impl Watches {
         if !self.open.in_device_memory() {
             return Vec::new();
         }
-        let words = self.unfired().filter_map(|watch| match &watch.probe {
-            Probe::OnDevice(words) => Some(words.wanted()),
-            _ => None,
-        });
-        words.flatten().collect()
+        self.unfired().flat_map(|watch| watch.probe.wanted()).collect()
     }
 
     /// When words of device memory that were looked at `last` at that time are looked at again, if

@@ -12,7 +12,7 @@ use oxshmem_memory::{Extent, SegmentId};
 use super::*;
 use crate::{
     activity::Place,
-    executor::{Probe, ProbedWord},
+    executor::{Probe, ProbedWord, Reader},
     fabric::Fabric,
     wait::WaitPolicy,
 };
@@ -51,8 +51,9 @@ impl Waits {
     }
 
     fn register(&self, word: usize, panics: bool) {
+        let reader = Reader::Processor(self.address(word).cast());
         // SAFETY: an aligned word of the map, which the watch keeps.
-        let probe = unsafe { ProbedWord::new(self.address(word).cast(), 8, false, [false, true, true], 1) };
+        let probe = unsafe { ProbedWord::new(reader, 8, false, [false, true, true], 1) };
         let extent = Extent { segment: SegmentId::Heap, offset: 8 * word, len: 8 };
         let waker = Waker::from(Arc::new(Task { word, panics, woken: self.woken.0.clone() }));
         let keepalive = Arc::clone(&self.fabric.heap);
