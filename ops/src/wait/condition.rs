@@ -18,7 +18,7 @@ use super::{
     cmp::Cmp,
     masked::Masked,
     waitable::Waitable,
-    word::{ended, look, probed, show, unwatch},
+    word::{ended, glance, probed, show, unwatch},
 };
 use crate::trace::{trace_operation, waiting};
 
@@ -75,8 +75,8 @@ impl<'a, T: Waitable> Condition<'a, T> {
     }
 
     fn holds(&self, seen: &Seen<T>, i: usize) -> bool {
-        let value = seen.values.get(i.wrapping_sub(seen.first)).copied();
-        self.cmp.holds(value.unwrap_or_else(|| look(self.set.words.at(i))), self.value(i))
+        let value = glance(self.set.words.at(i)).unwrap_or_else(|| seen.values[i - seen.first]);
+        self.cmp.holds(value, self.value(i))
     }
 
     pub(super) fn all(&self) -> Option<()> {

@@ -256,7 +256,7 @@ pub(crate) fn look<T: Waitable>(word: SymRef<'_, T>) -> T {
 
 /// What [`look`] returns, if that takes no more than a load.
 #[inline(always)]
-fn glance<T: Waitable>(word: SymRef<'_, T>) -> Option<T> {
+pub(super) fn glance<T: Waitable>(word: SymRef<'_, T>) -> Option<T> {
     // SAFETY: a `SymRef` is one aligned element, mapped while it is borrowed.
     word.as_view().reader().address().map(|address| unsafe { T::look(address) })
 }
