@@ -24,7 +24,7 @@ const PARSERS: [(&str, &[&str]); 4] = [
         "oxshmem-net",
         &[
             "fuzz::tests::batches_are_applied_or_refused_whatever_is_in_them",
-            "fuzz::tests::questions_are_answered_or_refused_whatever_they_ask",
+            "fuzz::tests::heads_are_performed_or_refused_whatever_they_ask",
             "ucx::fuzz::messages_are_taken_or_dropped_whatever_is_in_them",
         ],
     ),
