@@ -267,7 +267,7 @@ impl<M: Sharing> Context<M> {
             }
             Ok((to, here, at)) => {
                 let put = Op::put(to.spot, (), bytes).then(at.spot, update);
-                self.put_away(&to, Op { ready, ..put }, source, here)
+                self.put_away(&to, Op { ready, ..put }, source, here, Some(word))
             }
             Err(error) => Initiated::failed(source.reject(error), self.ops()),
         };

@@ -100,7 +100,9 @@ impl<M: Sharing> Context<M> {
             }
             // SAFETY: as in `put_now`.
             Ok((Route { near: Some(to), .. }, Here::Host)) => unsafe { put_near(to, source) },
-            Ok((to, here)) => self.put_away(&to, Op { ready, ..Op::put(to.spot, (), bytes) }, source, here),
+            Ok((to, here)) => {
+                self.put_away(&to, Op { ready, ..Op::put(to.spot, (), bytes) }, source, here, None)
+            }
             Err(error) => Initiated::failed(source.reject(error), self.ops()),
         };
         self.ended(started, op)
@@ -248,7 +250,7 @@ impl<M: Sharing> Context<M> {
                 Initiated::Complete(source.back())
             }
             Ok((blocks, to, here)) => {
-                self.put_away(&to, Op::put(to.spot, (), 0).of_blocks(blocks), source, here)
+                self.put_away(&to, Op::put(to.spot, (), 0).of_blocks(blocks), source, here, None)
             }
             Err(error) => Initiated::failed(source.reject(error), self.ops()),
         };

@@ -304,6 +304,18 @@ fn memory_is_kept_for_operations_under_way() {
         others.view().fill(4);
         world.barrier_all().await?;
         assert_eq!(host.view().to_vec(), [3; 1000]);
+
+        // So has a signal, also one that follows in memory of the other kind.
+        for signals in [world.alloc_zeroed::<u64>(1).await?, device(&world, 1).await?] {
+            let is_device = signals.space() == SpaceKind::Gpu;
+            let source = device::<u64>(&world, 1000).await?;
+            drop(world.context().put_signal_nbi(&host, source, signals.at(0), Signal::Add(1), next));
+            drop(signals);
+            let others: SymSlice<u64> =
+                if is_device { device(&world, 1).await? } else { world.alloc_zeroed(1).await? };
+            world.barrier_all().await?;
+            assert_eq!(others.view().to_vec(), [0], "of a device: {is_device}");
+        }
         Ok(())
     });
     done.unwrap();

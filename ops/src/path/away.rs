@@ -33,13 +33,14 @@ use crate::{
 pub(crate) const GATHERED: usize = 256;
 
 impl<M: Sharing> Context<M> {
-    /// Performs a put of `source`, which is `here`.
+    /// Performs a put of `source`, which is `here`, and updates its signal, if `op` names one.
     pub(crate) fn put_away<T, S>(
         &self,
         to: &Route<'_, T>,
         op: Op<Spot, ()>,
         source: S,
         here: Here,
+        signal: Option<SymView<'_, u64>>,
     ) -> Initiated<S::Back, S::Failure>
     where
         T: Element,
@@ -47,9 +48,9 @@ impl<M: Sharing> Context<M> {
     {
         let in_pieces = S::STABLE && source.symmetric().is_none() && goes_in_pieces(op.there, op.blocks.len);
         if let (Some(net), Here::Host, false) = (to.net, here, in_pieces) {
-            return self.put_far(net, to.pe, op, source);
+            return self.put_far(net, to, op, source, signal);
         }
-        let kept = to.view.to_owned();
+        let kept = (to.view.to_owned(), signal.map(SymView::to_owned));
         if S::STABLE {
             let source = Still::new(source);
             let op = op.map(|there| there, |()| here.end(source.as_ptr().cast_mut()));
@@ -96,15 +97,16 @@ impl<M: Sharing> Context<M> {
     fn put_far<T, S>(
         &self,
         net: &Arc<dyn Net>,
-        pe: usize,
+        to: &Route<'_, T>,
         op: Op<Spot, ()>,
         source: S,
+        signal: Option<SymView<'_, u64>>,
     ) -> Initiated<S::Back, S::Failure>
     where
         T: Element,
         S: Source<T>,
     {
-        let target = Target { pe, world_pe: op.there.pe };
+        let target = Target { pe: to.pe, world_pe: op.there.pe };
         self.ops().note(target);
         let (bytes, is_whole) = (op.blocks.bytes(), op.blocks.count == 1);
         let from = |source: &S| op.map(|there| there, |()| Address::from(source.as_ptr().cast::<u8>()));
@@ -121,8 +123,12 @@ impl<M: Sharing> Context<M> {
         } else {
             let source = Still::new(source);
             let put = Op { ready: Ready::Reusable, ..from(&source) };
-            let end = move |put: Result<u64>| source.given_back(put.map(drop));
-            let (flight, completion) = begin(self.ops(), pe, end);
+            // The signal may leave later.
+            let kept = (to.view.to_owned(), signal.map(SymView::to_owned));
+            let (flight, completion) = begin(self.ops(), to.pe, move |put: Result<u64>| {
+                drop(kept);
+                source.given_back(put.map(drop))
+            });
             // SAFETY: a STABLE source stays where it is as long as it exists, and the completion
             // holds it.
             unsafe { oxshmem_net::start(net, put, completion) };
@@ -170,7 +176,11 @@ impl<M: Sharing> Context<M> {
         width: Width,
         value: impl FnOnce(u64) -> V + Send + 'static,
     ) -> Initiated<V, Error> {
-        let (flight, completion) = begin(self.ops(), at.pe, move |before: Result<u64>| before.map(value));
+        let kept = at.view.to_owned();
+        let (flight, completion) = begin(self.ops(), at.pe, move |before: Result<u64>| {
+            drop(kept);
+            before.map(value)
+        });
         // SAFETY: a `SymRef` is one aligned element in bounds, on every PE.
         unsafe { start(self.pe(), Op::atomic(at.spot, operation, width), completion) };
         Initiated::under_way(flight, self.pe().engine().at_first_poll())

@@ -118,7 +118,8 @@ impl<M: Sharing> After<'_, M> {
         })?;
         let streams = device.program_streams().ok_or_else(|| no_streams(device.name()))?;
         let (there, here) = ctx.routes(call, view, (local.len(), Some(local)), pe, is_put)?;
-        let (kept, end) = ((view.to_owned(), local.to_owned()), here.end(local.own()));
+        let signal = following.map(|(signal, _)| signal.to_owned());
+        let (kept, end) = ((view.to_owned(), local.to_owned(), signal), here.end(local.own()));
         let op = if is_put { Op::put(there.spot, end, bytes) } else { Op::get(there.spot, end, bytes) };
         let op = match following {
             Some((signal, update)) => op.then(ctx.route(call, signal, pe)?.spot, update),
