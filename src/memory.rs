@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result, report, settings::CheckAlloc};
+use oxshmem_net::flush_all;
 use oxshmem_spaces::{Hints, allocation::Allocation};
 use oxshmem_teams::{
     Group,
@@ -124,9 +125,16 @@ impl MemoryCall {
         }
     }
 
-    /// The exchange without the comparison.
+    /// The exchange without the comparison. What this PE has started on blocks that it has given up
+    /// is there before they become others'.
     async fn vote(&self, group: &Group, arena: &Arena, yes: bool, from: Option<u64>) -> Result<Verdict> {
         let window = arena.heap.window(from, || arena.blocks_in_use_elsewhere());
+        if let (true, Some(net)) = (arena.heap.released() > 0, arena.pe().net())
+            && let Err(error) = flush_all(&**net).await
+        {
+            // The others wait for this PE all the same. `finalize` reports it.
+            arena.pe().offloaded().report_later(None, error);
+        }
         let more = if arena.heap.released() > 1 { MORE } else { 0 };
         let yes = self.heap_votes() | if yes { YES } else { 0 } | more;
         agree(group, self.words(), Votes { yes, window }).await

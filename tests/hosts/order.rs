@@ -1,8 +1,10 @@
 //! What PEs of other hosts may conclude from what they see: order and completion under load,
 //! signals, sessions, and contexts of many threads.
 
+use std::time::Duration;
+
 use crate::common::{Job, PeRuntime, Random, has_ucx, test_name, time_limit};
-use oxshmem::{Result, SessionOptions, prelude::*};
+use oxshmem::{ClusterOptions, Link, Result, SessionOptions, Signal, prelude::*};
 
 /// A context that orders: by `fence`, `quiet` or `pe_quiet`, in a session or not.
 async fn order(ctx: &Context, how: u64, pe: usize) -> Result<()> {
@@ -283,4 +285,46 @@ fn a_job_of_two_hosts_can_begin_three_times() {
         });
     });
     assert_eq!(ended.status, 0, "{ended:?}");
+}
+
+#[test]
+fn what_was_put_to_memory_that_all_have_dropped_does_not_come_to_its_next_owner() {
+    const LEN: usize = 4000;
+    let _limit = time_limit(60);
+    let (latency, jitter) = (Duration::from_millis(5), Duration::from_millis(60));
+    let link = Link { latency, jitter, seed: 5, ..Link::default() };
+    for what in 0..5 {
+        let late =
+            LocalCluster::run_with(2, ClusterOptions::default().hosts(2).link(link), |world| async move {
+                let (ctx, next) = (world.context(), 1 - world.my_pe());
+                let dest = world.alloc_zeroed::<u64>(LEN).await?;
+                match what {
+                    0 => drop(ctx.put(dest.slice(..100), [7; 100], next)),
+                    1 => drop(ctx.put_nbi(&dest, vec![7; LEN], next)),
+                    2 => drop(ctx.add(dest.at(0), 7, next)),
+                    3 => drop(ctx.fetch_add_nbi(dest.at(0), 7, next)),
+                    _ => {
+                        let signal = dest.at(LEN - 1);
+                        let put = ctx.put_signal_nbi(
+                            dest.slice(1..),
+                            vec![7; LEN - 1],
+                            signal,
+                            Signal::Add(1),
+                            next,
+                        );
+                        drop(put);
+                    }
+                }
+                drop(dest);
+                let others = world.alloc_zeroed::<u64>(LEN).await?;
+                let mut late = false;
+                for _ in 0..4 {
+                    world.barrier_all().await?;
+                    late |= others.view().to_vec() != [0; LEN];
+                }
+                world.finalize().await?;
+                Ok(late)
+            });
+        assert_eq!(late.unwrap(), [false, false], "operation {what}");
+    }
 }
