@@ -247,7 +247,8 @@ impl LocalCluster {
     /// use oxshmem::{ClusterOptions, Distribution, Error, prelude::*};
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// let options = ClusterOptions { placement: Distribution::each([2, 1]), ..ClusterOptions::default() };
+    /// let placement = Distribution::each([2, 1]);
+    /// let options = ClusterOptions { placement, ..ClusterOptions::default() };
     /// let outcome = LocalCluster::start_with(4, options).await;
     /// assert!(matches!(outcome, Err(Error::Unsupported { .. }))); // it places three
     /// # });

@@ -6,6 +6,8 @@ mod cluster;
 #[path = "../common/mod.rs"]
 mod common;
 mod live;
+#[path = "../common/log.rs"]
+mod log;
 mod names;
 mod processes;
 #[path = "../common/stuck.rs"]

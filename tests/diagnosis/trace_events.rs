@@ -1,26 +1,8 @@
 //! Operations and collectives are events and spans of `tracing`, at the level TRACE.
 
-use std::{
-    io,
-    sync::{Arc, Mutex},
-};
-
 use crate::common::{Job, test_name, time_limit};
+use crate::log::Log;
 use oxshmem::prelude::*;
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 #[test]
 fn every_kind_of_operation_is_an_event_and_every_collective_a_span() {
@@ -31,14 +13,7 @@ fn every_kind_of_operation_is_an_event_and_every_collective_a_span() {
 }
 
 fn all_in_the_log() {
-    let log = Log::default();
-    let writer = log.clone();
-    tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_span_events(tracing_subscriber::fmt::format::FmtSpan::CLOSE)
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .init();
+    let log = Log::begin();
     LocalCluster::run(2, |world| async move {
         let words = world.alloc_zeroed::<u64>(8).await?;
         let (ctx, other) = (world.context(), 1 - world.my_pe());
@@ -54,7 +29,7 @@ fn all_in_the_log() {
         world.finalize().await
     })
     .unwrap();
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let text = log.text();
     for call in ["p", "put", "get", "fetch_add", "put_signal", "wait_until", "quiet", "sync"] {
         assert!(text.contains(&format!("oxshmem: call=\"{call}\"")), "no event for {call}: {text}");
     }

@@ -1,26 +1,8 @@
 //! Collectives that the devices do by themselves do not come to the host's image of device memory.
 
-use std::{
-    io,
-    sync::{Arc, Mutex},
-};
-
 use crate::common::{Job, cluster, on_one_host, test_name, time_limit, with_device};
+use crate::log::Log;
 use oxshmem::{LongDouble, prelude::*};
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 #[test]
 fn only_what_devices_cannot_do_comes_to_the_host() {
@@ -31,13 +13,7 @@ fn only_what_devices_cannot_do_comes_to_the_host() {
 }
 
 fn no_more_in_the_log() {
-    let log = Log::default();
-    let writer = log.clone();
-    tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .init();
+    let log = Log::begin();
     for n in [1, 2, 3] {
         cluster(n, with_device(), |world| async move {
             let (gpu, team, n) = (world.space(SpaceKind::Gpu)?, world.team(), world.n_pes());
@@ -57,7 +33,7 @@ fn no_more_in_the_log() {
         })
         .unwrap();
     }
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let log = log.text();
     let in_image = |line: &&str| line.contains("in the host's staging memory");
     let lines: Vec<&str> = log.lines().filter(in_image).collect();
     // Also between hosts.

@@ -7,4 +7,6 @@ mod device;
 mod environment;
 mod gpu;
 mod image;
+#[path = "../common/log.rs"]
+mod log;
 mod streams;

@@ -150,19 +150,19 @@ impl Batch {
     /// are copied now, with its signal.
     ///
     /// # Panics
-    /// If it is a get.
+    /// If it is a get, or a compare-and-swap.
     ///
     /// # Safety
     /// A put's source must be readable; others may write there meanwhile.
     pub unsafe fn add(&mut self, op: &Op) {
         for one in op.each() {
-            let [first, operand, ..] = encode(&one);
-            self.words.extend_from_slice(&[first, operand]);
-            self.operations += 1;
             match one.verb {
-                // SAFETY: passed on to the caller.
-                Verb::Put(from) => unsafe { self.extend(from.get(), one.blocks.len) },
-                Verb::Atomic(..) => {}
+                Verb::Put(from) => {
+                    self.head(&one);
+                    // SAFETY: passed on to the caller.
+                    unsafe { self.extend(from.get(), one.blocks.len) };
+                }
+                Verb::Atomic(operation, width) => self.update(one.there, operation, width),
                 Verb::Get(_) => panic!("a get cannot be in a batch"),
             }
         }
@@ -178,9 +178,18 @@ impl Batch {
     }
 
     /// Adds an atomic operation, whose value before is not fetched.
+    ///
+    /// # Panics
+    /// If it is a compare-and-swap, for whose condition there is no room.
     #[inline]
     pub fn update(&mut self, at: Spot, operation: Atomic<u64>, width: Width) {
-        let [first, operand, ..] = encode(&Op::<Spot, Address>::atomic(at, operation, width));
+        assert!(!matches!(operation, Atomic::CompareSwap { .. }), "a condition cannot be in a batch");
+        self.head(&Op::<Spot, Address>::atomic(at, operation, width));
+    }
+
+    #[inline]
+    fn head(&mut self, op: &Op) {
+        let [first, operand, ..] = encode(op);
         self.words.extend_from_slice(&[first, operand]);
         self.operations += 1;
     }

@@ -163,9 +163,13 @@ pub(super) struct Answer;
 
 impl Note<2> for Answer {
     fn came(worker: &Worker, [number, before]: [u64; 2]) {
-        let asked = worker.channels().asks.asked.remove(number);
+        let mut channels = worker.channels();
+        let Some((pe, asked)) = channels.asks.asked.get_mut(number) else { return };
+        let outcome = if asked.to.is_none() { Ok(before) } else { Err(odd(pe)) };
+        let asked = channels.asks.asked.remove(number);
+        drop(channels);
         if let Some(asked) = asked {
-            worker.note(Event::Answered(asked.done, Ok(before)));
+            worker.note(Event::Answered(asked.done, outcome));
         }
     }
 }
@@ -190,10 +194,7 @@ impl Arrival for Data {
                 }
                 Ok(0)
             }
-            _ => Err(Error::bootstrap(
-                "net",
-                format!("PE {pe} has sent what was not asked for: do all run the same build?"),
-            )),
+            _ => Err(odd(pe)),
         };
         let asked = channels.asks.asked.remove(number);
         drop(channels);
@@ -201,6 +202,12 @@ impl Arrival for Data {
             worker.note(Event::Answered(asked.done, outcome));
         }
     }
+}
+
+/// The error about an answer of another form than the question.
+#[cold]
+fn odd(pe: usize) -> Error {
+    Error::bootstrap("net", format!("PE {pe} has sent what was not asked for: do all run the same build?"))
 }
 
 /// Whether `len` bytes from `at` on are among the first `room`.
