@@ -160,7 +160,7 @@ impl Batch {
                 Verb::Put(from) => {
                     self.head(&one);
                     // SAFETY: passed on to the caller.
-                    unsafe { self.extend(from.get(), one.blocks.len) };
+                    unsafe { extend(&mut self.words, from.get(), one.blocks.len) };
                 }
                 Verb::Atomic(operation, width) => self.update(one.there, operation, width),
                 Verb::Get(_) => panic!("a get cannot be in a batch"),
@@ -192,25 +192,6 @@ impl Batch {
         let [first, operand, ..] = encode(op);
         self.words.extend_from_slice(&[first, operand]);
         self.operations += 1;
-    }
-
-    /// Appends the bytes at `from`, and zeros up to the end of a word.
-    ///
-    /// # Safety
-    /// `from` must be readable for `len` bytes; others may write there meanwhile.
-    unsafe fn extend(&mut self, from: *const u8, len: usize) {
-        let (start, n) = (self.words.len(), len.div_ceil(size_of::<u64>()));
-        // Not zeroed memory, which takes an allocator longer.
-        self.words.reserve(n);
-        let Some(last) = n.checked_sub(1) else { return };
-        let room = self.words.spare_capacity_mut();
-        room[last].write(0);
-        // SAFETY: there is room for `len` bytes, and the caller's are readable. What is not written
-        // of the words is in the last one.
-        unsafe {
-            copy::copy(room.as_mut_ptr().cast(), from, len);
-            self.words.set_len(start + n);
-        }
     }
 
     /// The place and the length of a put, if that is all there is in it. Its bytes begin with the
@@ -257,6 +238,25 @@ impl Batch {
         let room = Vec::with_capacity(self.words.capacity());
         let words = std::mem::replace(&mut self.words, room);
         Self { words, operations: std::mem::take(&mut self.operations) }
+    }
+}
+
+/// Appends the bytes at `from` to words, and zeros up to the end of the last one.
+///
+/// # Safety
+/// `from` must be readable for `len` bytes; others may write there meanwhile.
+pub(crate) unsafe fn extend(words: &mut Vec<u64>, from: *const u8, len: usize) {
+    let (start, n) = (words.len(), len.div_ceil(size_of::<u64>()));
+    // Not zeroed memory, which takes an allocator longer.
+    words.reserve(n);
+    let Some(last) = n.checked_sub(1) else { return };
+    let room = words.spare_capacity_mut();
+    room[last].write(0);
+    // SAFETY: there is room for `len` bytes, and the caller's are readable. What is not written of
+    // the words is in the last one.
+    unsafe {
+        copy::copy(room.as_mut_ptr().cast(), from, len);
+        words.set_len(start + n);
     }
 }
 

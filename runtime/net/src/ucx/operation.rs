@@ -3,11 +3,11 @@
 use std::{ffi::c_void, ptr::NonNull};
 
 use oxshmem_base::{Error, Result};
-use oxshmem_memory::copy;
 use oxshmem_progress::completion::{Completion, complete};
 use ucx_sys::*;
 
 use super::Worker;
+use crate::batch::extend;
 
 /// Words that a header has at most, with the one that it [ends with](Operation::sign).
 pub(super) const HEADER: usize = 7;
@@ -170,19 +170,10 @@ unsafe fn end(request: *mut c_void, status: ucs_status_t, operation: *mut Operat
 /// # Safety
 /// `from` must be readable for `len` bytes; others may write there meanwhile.
 pub(super) unsafe fn words_from(from: *const u8, len: usize) -> Vec<u64> {
-    let n = len.div_ceil(size_of::<u64>());
-    // Not zeroed memory, which takes an allocator longer. With room for three words behind it: see
-    // `send_short`.
-    let mut words = Vec::<u64>::with_capacity(n + 3);
-    if let Some(last) = n.checked_sub(1) {
-        words.spare_capacity_mut()[last].write(0);
-        // SAFETY: there is room for `len` bytes, and the caller's are readable. What is not written
-        // of the words is in the last one.
-        unsafe {
-            copy::copy(words.as_mut_ptr().cast(), from, len);
-            words.set_len(n);
-        }
-    }
+    // With room for three words behind it: see `send_short`.
+    let mut words = Vec::with_capacity(len.div_ceil(size_of::<u64>()) + 3);
+    // SAFETY: passed on to the caller.
+    unsafe { extend(&mut words, from, len) };
     words
 }
 
