@@ -17,7 +17,7 @@ impl Waitable for Tiny {
         Tiny(0)
     }
 
-    unsafe fn look(_: *mut u8) -> Self {
+    unsafe fn look(_: *const u8) -> Self {
         Tiny(0)
     }
 }
