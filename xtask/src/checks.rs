@@ -8,11 +8,11 @@ use crate::{
     run::{Failure, Job, Outcome, Verdict, target_dir},
 };
 
-/// Every interleaving of the doorbell and of the op set. Optimised, as there are many, but not for
+/// Every interleaving of the engine, the doorbell and the op set. Optimised, as there are many, but not for
 /// size.
 pub(crate) fn loom() -> Outcome {
     Job::cargo("test --release --package oxshmem-progress --lib loom_")
-        .env("RUSTFLAGS", "--cfg loom")
+        .env("RUSTFLAGS", "--cfg oxshmem_loom")
         .env("CARGO_TARGET_DIR", target_dir()?.join("loom"))
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")

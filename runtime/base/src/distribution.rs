@@ -196,7 +196,7 @@ impl FromStr for Distribution {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(oxshmem_loom)))]
 mod tests {
     use proptest::{collection::vec, prelude::*};
 

@@ -295,7 +295,7 @@ fn short(pe: usize) -> u32 {
     u32::try_from(pe).unwrap_or_else(|_| panic!("{pe} PEs are more than there can be"))
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(oxshmem_loom)))]
 mod tests {
     use proptest::{collection::vec, prelude::*};
 

@@ -22,33 +22,23 @@
 
 pub mod distribution;
 pub mod error;
-#[cfg(all(feature = "fuzz", not(loom)))]
+#[cfg(feature = "fuzz")]
 pub mod fuzz;
-#[cfg(not(loom))]
 pub mod home;
 pub mod hosts;
-#[cfg(not(loom))]
 pub mod memfd;
-#[cfg(not(loom))]
 pub mod owned;
 pub mod panics;
-#[cfg(not(loom))]
 pub mod printable;
-#[cfg(not(loom))]
 pub mod processors;
-#[cfg(not(loom))]
 pub mod random;
-#[cfg(not(loom))]
 pub mod readable;
-#[cfg(not(loom))]
 pub mod report;
 pub mod settings;
-#[cfg(not(loom))]
 pub mod sigpipe;
 mod space_kind;
 pub mod span;
 pub mod sync;
-#[cfg(not(loom))]
 pub mod turns;
 pub mod version;
 pub mod wakes;
@@ -56,6 +46,5 @@ pub mod wakes;
 pub use distribution::Distribution;
 pub use error::{Error, Result};
 pub use hosts::Hosts;
-#[cfg(not(loom))]
 pub use report::report;
 pub use space_kind::SpaceKind;

@@ -1,19 +1,16 @@
 //! Panics of code that is not ours, and of one step among several: neither may leave the rest
 //! undone.
 
-#[cfg(not(loom))]
-use std::{any::Any, panic::resume_unwind};
 use std::{
+    any::Any,
     mem,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
 /// Panics that wait until the rest is done.
-#[cfg(not(loom))]
 #[derive(Default)]
 pub struct Panics(Vec<Box<dyn Any + Send>>);
 
-#[cfg(not(loom))]
 impl Panics {
     /// Does `step`. If that panics, [`resume`](Self::resume) does so later.
     pub fn run(&mut self, step: impl FnOnce()) {

@@ -18,7 +18,9 @@ use std::{
     task::Waker,
 };
 
-use crate::panics::survive;
+#[cfg(oxshmem_loom)]
+use crate::sync::{CellKey, RefCellKey};
+use crate::{panics::survive, sync::thread_local};
 
 /// Set in [`HOLDS`] while there is something in [`LATER`].
 const WAITING: u32 = 1 << 31;
@@ -229,7 +231,7 @@ mod tests {
         assert_eq!(count.load(Ordering::Relaxed), 1);
     }
 
-    #[cfg(not(loom))]
+    #[cfg(not(oxshmem_loom))]
     #[test]
     fn a_waker_that_is_replaced_under_a_lock_is_dropped_when_the_lock_is_free() {
         let lock = Arc::new(crate::sync::Mutex::new(StoredWaker::default()));

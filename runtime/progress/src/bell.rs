@@ -2,13 +2,12 @@
 
 use std::{
     fmt,
-    os::fd::OwnedFd,
     sync::{Arc, OnceLock, Weak},
 };
 
 use oxshmem_memory::Extent;
 
-use crate::failure::Failure;
+use crate::{event::Event, failure::Failure};
 
 /// What looks at the watched words of a PE that shares the process of the writer.
 pub trait Looks: Send + Sync {
@@ -24,8 +23,8 @@ pub trait Looks: Send + Sync {
 
 /// How one PE is woken.
 pub enum Bell {
-    /// A PE in a process of its own sleeps on this eventfd.
-    Process(OwnedFd),
+    /// A PE in a process of its own sleeps on this event.
+    Process(Event),
     /// Of a PE in this process the watched words are looked at on the spot.
     InProcess(OnceLock<Weak<dyn Looks>>),
 }
@@ -39,24 +38,14 @@ impl Bell {
     /// Makes the PE's driver look around, if it may be asleep in another process or thread.
     pub fn ring_process(&self) {
         if let Self::Process(bell) = self {
-            // It fails when the counter is full: then it has been ringing all along.
-            let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
+            bell.ring();
         }
     }
 
-    /// Takes the ring off an eventfd. Whether there was one.
-    pub(crate) fn take_ring(&self) -> bool {
+    /// The event, if it is one.
+    pub fn event(&self) -> Option<&Event> {
         match self {
-            // The counter is not blocking.
-            Self::Process(bell) => rustix::io::read(bell, &mut [0u8; 8]).is_ok(),
-            Self::InProcess(_) => false,
-        }
-    }
-
-    /// Another descriptor of the eventfd, if it is one.
-    pub fn try_clone(&self) -> Option<OwnedFd> {
-        match self {
-            Self::Process(bell) => bell.try_clone().ok(),
+            Self::Process(event) => Some(event),
             Self::InProcess(_) => None,
         }
     }
@@ -81,6 +70,6 @@ impl Bell {
 
 impl fmt::Debug for Bell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_in_process() { "in-process bell" } else { "eventfd bell" })
+        f.write_str(if self.is_in_process() { "in-process bell" } else { "event bell" })
     }
 }

@@ -4,12 +4,13 @@
 //! It begins with one page whose words have fixed meanings; behind it lies scratch memory for the
 //! collectives of the world, which reach it as a [`Segment`] like any other.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
-use oxshmem_base::{Result, settings::FenceSide};
+use oxshmem_base::{
+    Result,
+    settings::FenceSide,
+    sync::{self, AtomicU32, AtomicUsize, Ordering},
+};
 use oxshmem_memory::{HostMap, Segment, SegmentId};
 
 use crate::doorbell::must_ring;
@@ -56,7 +57,7 @@ pub struct Page {
     pub board: Line<BoardWords>,
     /// How often words of the PE's device memory may have changed, as far as that is known on the
     /// host.
-    pub device_changes: Line<AtomicU64>,
+    pub device_changes: Line<sync::AtomicU64>,
     /// Until when the PE is looked at: see [`counters`](crate::counters).
     pub watched: Line<AtomicU64>,
     /// What it has done, as far as that is counted.
@@ -65,6 +66,28 @@ pub struct Page {
     pub notes: Line<Notes>,
     /// What kernels of devices and the engine tell each other, on pages of their own.
     pub kernels: KernelWords,
+}
+
+#[cfg(oxshmem_loom)]
+impl Page {
+    /// A new one.
+    fn of_loom() -> Box<Self> {
+        let mut page = Box::<Self>::new_zeroed();
+        let at = page.as_mut_ptr();
+        // SAFETY: what is not written here is valid if zeroed: it is of the standard library's
+        // atomics, and bytes.
+        unsafe {
+            (&raw mut (*at).sleep).write(Line(Sleep {
+                sleeping: AtomicU32::new(0),
+                watched_from: AtomicUsize::new(0),
+                watched_to: AtomicUsize::new(0),
+            }));
+            (&raw mut (*at).silent_stores).write(Line(AtomicU32::new(0)));
+            (&raw mut (*at).device_changes).write(Line(sync::AtomicU64::new(0)));
+            (&raw mut (*at).notes).write(Line(Notes::default()));
+            page.assume_init()
+        }
+    }
 }
 
 /// What a PE that sleeps tells its writers.
@@ -84,6 +107,16 @@ pub struct Sleep {
 #[repr(C, align(128))]
 pub struct Line<T>(pub T);
 
+#[cfg(oxshmem_loom)]
+struct Pages(Vec<Box<Page>>);
+
+#[cfg(oxshmem_loom)]
+impl std::fmt::Debug for Pages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Pages")
+    }
+}
+
 /// The control blocks of all local PEs.
 #[derive(Debug)]
 pub struct Control {
@@ -91,6 +124,9 @@ pub struct Control {
     base: *const u8,
     n: usize,
     map: Arc<HostMap>,
+    /// Loom's atomics are not just memory, so that these take the place of those in the map.
+    #[cfg(oxshmem_loom)]
+    pages: Pages,
 }
 
 // SAFETY: `base` is the map's, which is `Send`.
@@ -120,17 +156,28 @@ impl Control {
     /// only as control blocks.
     pub unsafe fn new(map: Arc<HostMap>) -> Self {
         debug_assert_eq!(map.stride(), BLOCK);
-        Self { base: map.base(), n: map.local_pes(), map }
+        Self {
+            base: map.base(),
+            n: map.local_pes(),
+            #[cfg(oxshmem_loom)]
+            pages: Pages((0..map.local_pes()).map(|_| Page::of_loom()).collect()),
+            map,
+        }
     }
 
     /// The fixed words of a PE of this host.
     #[inline(always)]
     pub fn page(&self, block: usize) -> &Page {
         assert!(block < self.n);
+        #[cfg(oxshmem_loom)]
+        return &self.pages.0[block];
+        #[cfg(not(oxshmem_loom))]
         // SAFETY: it is inside the map, which lives as long as `self`, is aligned to its 64 KiB
         // stride, was zeroed when made, which is a valid `Page` of atomics and of bytes that only
         // copies touch, and is only ever accessed as one.
-        unsafe { &*self.base.add(block * BLOCK).cast::<Page>() }
+        unsafe {
+            &*self.base.add(block * BLOCK).cast::<Page>()
+        }
     }
 
     /// Notes that words of a PE's device memory may have changed. Whether the PE must be woken to

@@ -8,7 +8,7 @@
 
 use oxshmem_base::{
     settings::FenceSide,
-    sync::{AtomicU32, Ordering, fence},
+    sync::{AtomicU32, Ordering, compiler_fence, fence},
 };
 
 /// What the writer does between its store and its look at `sleeping`.
@@ -17,7 +17,7 @@ pub fn after_store(side: FenceSide) {
     match side {
         FenceSide::Writer => fence(Ordering::SeqCst),
         // The compiler must keep the order; the processor is made to by the sleeper's membarrier.
-        FenceSide::Sleeper => std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst),
+        FenceSide::Sleeper => compiler_fence(Ordering::SeqCst),
     }
 }
 
@@ -31,7 +31,6 @@ pub fn before_look(side: FenceSide) {
 
 /// The memory that notes are about.
 const HEAP: u32 = 2;
-#[cfg(not(loom))]
 const _: () = assert!(HEAP == oxshmem_memory::SegmentId::Heap as u32);
 /// In the word of a PE that asks its writers for [notes](crate::notes). The bit of the heap is set
 /// with it, whether or not the PE sleeps, so that writers look closer.
@@ -125,7 +124,6 @@ pub fn sleeps(sleeping: &AtomicU32, kind: u32) -> bool {
 }
 
 /// Registers this process for [`FenceSide::Sleeper`]. False where the kernel has no such barrier.
-#[cfg(not(loom))]
 pub fn register_membarrier() -> bool {
     use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
     membarrier_query().contains(MembarrierQuery::GLOBAL_EXPEDITED)
@@ -133,7 +131,7 @@ pub fn register_membarrier() -> bool {
         && membarrier(MembarrierCommand::GlobalExpedited).is_ok()
 }
 
-#[cfg(not(loom))]
+#[cfg(not(oxshmem_loom))]
 fn membarrier() {
     use rustix::thread::{MembarrierCommand, membarrier};
     // `register_membarrier` has called it once, and it has no way to fail after that.
@@ -141,12 +139,12 @@ fn membarrier() {
 }
 
 /// Under loom the barrier on all threads is a fence here and one in `after_store`: its effect.
-#[cfg(loom)]
+#[cfg(oxshmem_loom)]
 fn membarrier() {
     fence(Ordering::SeqCst);
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, oxshmem_loom))]
 mod loom_tests {
     use super::*;
 

@@ -5,21 +5,22 @@
 
 use std::{
     os::fd::{AsFd, OwnedFd},
-    sync::{
-        Arc, OnceLock,
-        atomic::{Ordering, fence},
-    },
+    sync::{Arc, OnceLock},
 };
 
-use oxshmem_base::{Error, Result, settings::FenceSide};
+use oxshmem_base::{
+    Error, Result,
+    settings::FenceSide,
+    sync::{Ordering, fence},
+};
 use oxshmem_job::{Common, Shared};
 use oxshmem_memory::{Extent, HostMap, SegmentId, Shape};
-use rustix::event::{EventfdFlags, eventfd};
 
 use crate::{
     bell::Bell,
     control::Control,
     doorbell::{asks_for_notes, end_sleep},
+    event::Event,
     failure::Failure,
     helper::Helper,
     helper_waker::HelperWaker,
@@ -51,9 +52,7 @@ impl Fabric {
             if in_process {
                 return Ok(Bell::InProcess(OnceLock::new()));
             }
-            eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-                .map(Bell::Process)
-                .map_err(|e| Error::system("eventfd", e))
+            Event::new().map(Bell::Process)
         };
         Ok(Self {
             // SAFETY: the map is new, and no fabric uses it otherwise.
@@ -150,7 +149,7 @@ impl Shared for Fabric {
         // SAFETY: as above.
         descriptors.extend(unsafe { self.heap.to_descriptors() }?);
         for bell in &self.bells {
-            if let Bell::Process(bell) = &**bell {
+            if let Some(bell) = bell.event() {
                 descriptors.push(bell.try_clone().map_err(|e| Error::system("dup of an eventfd", e))?);
             }
         }
@@ -172,7 +171,7 @@ impl Shared for Fabric {
             // SAFETY: it is what the caller says it is, and no fabric uses it otherwise.
             control: Arc::new(unsafe { Control::new(Arc::new(control)) }),
             heap: Arc::new(heap),
-            bells: bells.into_iter().map(|bell| Arc::new(Bell::Process(bell))).collect(),
+            bells: bells.into_iter().map(|bell| Arc::new(Bell::Process(Event::of(bell)))).collect(),
             helper: Helper::new()?,
             common: Common::default(),
         })

@@ -9,23 +9,21 @@
 use std::{
     fmt,
     num::NonZero,
-    os::fd::BorrowedFd,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
-    thread::{self, JoinHandle},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use oxshmem_base::{
     Result,
     panics::survive,
-    sync::{Mutex, has_ended, lock},
+    sync::{
+        AtomicU64, AtomicUsize, Mutex, Ordering, has_ended, lock,
+        thread::{self, JoinHandle},
+    },
 };
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{
+    event::PollSet,
     helper_waker::HelperWaker,
     source::{Armed, Source},
     wait::SHORT_SLEEP,
@@ -176,7 +174,7 @@ impl Helper {
                 Polled::Looks => ready = true,
                 Polled::Nothing => {}
             });
-            sleep.of_sources = sleep.polled.len();
+            let of_sources = sleep.len();
             for client in &mut clients {
                 survive(|| ready |= client.help(found, &mut sleep));
             }
@@ -193,7 +191,10 @@ impl Helper {
                 std::hint::spin_loop();
                 continue;
             }
-            sources.woken_by_source = sleep.on(self.waker.descriptor());
+            sleep.on_event(self.waker.event());
+            sleep.sleep();
+            sources.woken_by_source = sleep.is_there(0..of_sources);
+            drop(sleep);
             sources.list = list;
             self.waker.announce_awake();
             announced = None;
@@ -373,44 +374,6 @@ impl Sources {
         }
         self.sleeps_until = Some(Instant::now() + sleep);
         sleep
-    }
-}
-
-/// What the helper sleeps on.
-#[derive(Default)]
-pub(crate) struct PollSet<'a> {
-    polled: Vec<PollFd<'a>>,
-    /// How many of them, the first ones, are the sources'.
-    of_sources: usize,
-    limit: Option<Duration>,
-}
-
-impl<'a> PollSet<'a> {
-    /// Not longer than `limit`.
-    pub(crate) fn at_most(&mut self, limit: Duration) {
-        self.limit = Some(self.limit.map_or(limit, |before| before.min(limit)));
-    }
-
-    /// Until there is something to be read.
-    pub(crate) fn on_readable(&mut self, descriptor: BorrowedFd<'a>) {
-        self.polled.push(PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
-    }
-
-    /// Until the other end hangs up.
-    pub(crate) fn on_hangup(&mut self, descriptor: BorrowedFd<'a>) {
-        self.polled.push(PollFd::from_borrowed_fd(descriptor, PollFlags::RDHUP));
-    }
-
-    /// Sleeps. Whether a source's descriptor was readable.
-    fn on(mut self, wakes: BorrowedFd<'a>) -> bool {
-        self.on_readable(wakes);
-        let limit = self
-            .limit
-            .map(|limit| Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() });
-        // It fails when a signal comes, or for want of memory: then there is another round.
-        let woken = poll(&mut self.polled, limit.as_ref());
-        let (sources, _) = self.polled.split_at(self.of_sources);
-        woken.is_ok() && sources.iter().any(|polled| !polled.revents().is_empty())
     }
 }
 

@@ -1,14 +1,14 @@
 //! How the helper thread learns what it cannot see: that there is something to do, and what other
 //! threads do.
 
-use std::{
-    fmt,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+use std::fmt;
+
+use oxshmem_base::{
+    Result,
+    sync::{AtomicBool, AtomicU32, AtomicU64, Ordering},
 };
 
-use oxshmem_base::{Error, Result};
-use rustix::event::{EventfdFlags, eventfd};
+use crate::event::Event;
 
 /// A thread that finds completions so often while the helper sleeps on their descriptors wakes it.
 const BESIDE: u32 = 4;
@@ -22,7 +22,7 @@ const SLEEPS: u32 = 2;
 
 /// What wakes the helper, and the signs of life of other threads.
 pub struct HelperWaker {
-    descriptor: OwnedFd,
+    event: Event,
     /// Whether the helper must be woken to see what has changed.
     sleep: AtomicU32,
     /// How often other threads have polled or started something. Relaxed, and not one addition: a
@@ -42,9 +42,8 @@ impl HelperWaker {
     /// # Errors
     /// The system's, if there are no descriptors left.
     pub fn new() -> Result<Self> {
-        let descriptor = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         Ok(Self {
-            descriptor: descriptor.map_err(|e| Error::system("eventfd", e))?,
+            event: Event::new()?,
             sleep: AtomicU32::new(AWAKE),
             life: AtomicU64::new(0),
             issued: AtomicU64::new(0),
@@ -88,8 +87,7 @@ impl HelperWaker {
     /// Ends the helper's sleep, or its next one.
     #[cold]
     pub(crate) fn wake(&self) {
-        // It fails when the counter is full: then the helper is woken in any case.
-        let _ = rustix::io::write(&self.descriptor, &1u64.to_ne_bytes());
+        self.event.ring();
     }
 
     /// A thread has polled or started something, and is likely to do so again.
@@ -159,13 +157,12 @@ impl HelperWaker {
     pub(crate) fn announce_awake(&self) {
         // Relaxed: seen late, it costs a notification.
         self.sleep.store(AWAKE, Ordering::Relaxed);
-        // The counter is not blocking.
-        let _ = rustix::io::read(&self.descriptor, &mut [0u8; 8]);
+        self.event.take();
     }
 
-    /// Readable once the helper was woken.
-    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
+    /// It is there once the helper was woken.
+    pub(crate) fn event(&self) -> &Event {
+        &self.event
     }
 }
 

@@ -2,6 +2,10 @@
 
 use std::cell::Cell;
 
+#[cfg(oxshmem_loom)]
+use oxshmem_base::sync::CellKey;
+use oxshmem_base::sync::thread_local;
+
 thread_local! {
     /// Whether this thread is in a poll after which it drives by itself, so that what it registers
     /// meanwhile needs no helper.

@@ -14,7 +14,7 @@
 //! | [`kernels`] | the words by which kernels of devices ask for something |
 //! | [`run_flag`] | a queue that threads run for each other |
 //! | [`shares`] | work that several PEs share out among themselves |
-//! | [`bell`], [`doorbell`] | how a store wakes a PE if, and only if, it sleeps |
+//! | [`bell`], [`event`], [`doorbell`] | how a store wakes a PE if, and only if, it sleeps |
 //! | [`suite`] | all ways in which the engine is driven, for the suites of what it polls |
 //! | [`record`] | what each PE has done, for people, in a file |
 //! | [`counters`] | what a PE has done, counted while a looker looks |
@@ -22,49 +22,29 @@
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
-#[cfg(not(loom))]
 pub mod activity;
-#[cfg(not(loom))]
 pub mod bell;
-#[cfg(not(loom))]
 pub mod completion;
-#[cfg(not(loom))]
 pub mod control;
-#[cfg(not(loom))]
 pub mod copies;
-#[cfg(not(loom))]
 pub mod counters;
 pub mod doorbell;
-#[cfg(not(loom))]
+pub mod event;
 pub mod executor;
-#[cfg(not(loom))]
 pub mod fabric;
-#[cfg(not(loom))]
 pub mod failure;
-#[cfg(not(loom))]
 pub mod flight;
-#[cfg(not(loom))]
 pub mod helper;
-#[cfg(not(loom))]
 pub mod helper_waker;
-#[cfg(not(loom))]
 mod intent;
-#[cfg(not(loom))]
 pub mod kernels;
-#[cfg(all(test, loom))]
-mod loom_roles;
 pub mod notes;
 pub mod opset;
-#[cfg(not(loom))]
 pub mod record;
 mod roles;
 pub mod run_flag;
 pub mod shares;
-#[cfg(not(loom))]
 pub mod source;
-#[cfg(not(loom))]
 pub mod suite;
-#[cfg(not(loom))]
 pub mod wait;
-#[cfg(not(loom))]
 pub mod watchdog;

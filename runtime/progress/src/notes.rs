@@ -12,10 +12,10 @@ use oxshmem_base::sync::{AtomicU64, Ordering};
 const LINE: usize = 64;
 /// How many bits there are for lines: as many words as a summary has bits for.
 pub(crate) const BITS: usize = 64 * WORDS;
-#[cfg(not(loom))]
+#[cfg(not(oxshmem_loom))]
 const WORDS: usize = 64;
 /// Fewer for loom, which looks at each of them.
-#[cfg(loom)]
+#[cfg(oxshmem_loom)]
 const WORDS: usize = 2;
 
 /// The notes for one PE, in its control block.
@@ -33,6 +33,13 @@ pub(crate) fn bits_of(offset: usize, len: usize) -> impl Iterator<Item = usize> 
     let (first, last) = (offset / LINE, offset.saturating_add(len.max(1) - 1) / LINE);
     let count = (last - first).saturating_add(1).min(BITS);
     (0..count).map(move |i| (first + i) % BITS)
+}
+
+#[cfg(any(test, oxshmem_loom))]
+impl Default for Notes {
+    fn default() -> Self {
+        Self { summary: AtomicU64::new(0), lines: [(); WORDS].map(|()| AtomicU64::new(0)) }
+    }
 }
 
 impl Notes {
@@ -74,13 +81,9 @@ impl Notes {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(oxshmem_loom)))]
 mod tests {
     use super::*;
-
-    fn notes() -> Notes {
-        Notes { summary: AtomicU64::new(0), lines: [const { AtomicU64::new(0) }; WORDS] }
-    }
 
     fn taken(notes: &Notes) -> Vec<usize> {
         let mut taken = Vec::new();
@@ -90,7 +93,7 @@ mod tests {
 
     #[test]
     fn notes_lead_to_the_lines_that_were_written_once() {
-        let notes = notes();
+        let notes = Notes::default();
         notes.leave(64 * 7 + 8, 8);
         notes.leave(64 * 7, 4);
         notes.leave(64 * 70 - 1, 2);
@@ -101,7 +104,7 @@ mod tests {
 
     #[test]
     fn long_writes_leave_a_bit_for_each_line_and_no_more() {
-        let notes = notes();
+        let notes = Notes::default();
         notes.leave(10, 1000 * LINE);
         assert!(taken(&notes).into_iter().eq(0..=1000));
         notes.leave(100 * LINE, usize::MAX);
@@ -111,7 +114,7 @@ mod tests {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, oxshmem_loom))]
 mod loom_tests {
     use loom::{
         sync::{Arc, Notify},
@@ -134,10 +137,7 @@ mod loom_tests {
         loom::model(|| {
             let word = Arc::new(AtomicU32::new(0));
             let sleeping = Arc::new(AtomicU32::new(0));
-            let notes = Arc::new(Notes {
-                summary: AtomicU64::new(0),
-                lines: [(); WORDS].map(|()| AtomicU64::new(0)),
-            });
+            let notes = Arc::new(Notes::default());
             let bell = Arc::new(Notify::new());
             let writer = {
                 let (word, sleeping, bell) = (word.clone(), sleeping.clone(), bell.clone());

@@ -326,7 +326,7 @@ impl OpSet {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(oxshmem_loom)))]
 mod tests {
     use std::{
         sync::atomic::AtomicU32,
@@ -469,7 +469,7 @@ mod tests {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, oxshmem_loom))]
 mod loom_tests {
     use super::*;
     use loom::{sync::Arc, thread};

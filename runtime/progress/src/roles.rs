@@ -7,7 +7,7 @@
 //!
 //! Loom runs this code in every order of its accesses: see `loom_roles`.
 
-use oxshmem_base::sync::{AtomicU32, AtomicUsize, Mutex, Ordering, in_one_order, lock};
+use oxshmem_base::sync::{AtomicU32, AtomicUsize, Mutex, Ordering, lock, thread::Thread};
 
 /// Which thread has the role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +43,9 @@ pub(crate) trait Parked {
     fn unpark(&self);
 }
 
-impl Parked for std::thread::Thread {
+impl Parked for Thread {
     fn unpark(&self) {
-        std::thread::Thread::unpark(self);
+        Thread::unpark(self);
     }
 }
 
@@ -79,11 +79,10 @@ impl<T> Default for Roles<T> {
 impl<T: Parked> Roles<T> {
     /// Whether a thread has the role.
     pub(crate) fn is_taken(&self) -> bool {
-        in_one_order(|| self.holder.load(Ordering::SeqCst)) != NONE
+        self.holder.load(Ordering::SeqCst) != NONE
     }
 
     /// Which thread has the role. A hint.
-    #[cfg(not(loom))]
     pub(crate) fn is_held_by(&self, holder: Holder) -> bool {
         // Relaxed: see above.
         self.holder.load(Ordering::Relaxed) == holder as u32
@@ -92,12 +91,12 @@ impl<T: Parked> Roles<T> {
     /// Takes the role, if no thread has it.
     pub(crate) fn try_take(&self, holder: Holder) -> bool {
         let (order, to) = (Ordering::SeqCst, holder as u32);
-        in_one_order(|| self.holder.compare_exchange(NONE, to, order, order)).is_ok()
+        self.holder.compare_exchange(NONE, to, order, order).is_ok()
     }
 
     /// Gives the role up. Called by the thread that has it.
     pub(crate) fn give_up(&self, around: &impl Around) {
-        in_one_order(|| self.holder.store(NONE, Ordering::SeqCst));
+        self.holder.store(NONE, Ordering::SeqCst);
         around.gave_up();
         if self.unfired() > 0 || around.has_more() {
             around.kick();
@@ -111,11 +110,11 @@ impl<T: Parked> Roles<T> {
     /// Else the helper would keep the role for thread after thread: each thread that it wakes waits
     /// for the next thing before the helper has seen that nothing is left to wait for.
     pub(crate) fn request(&self, around: &impl Around) -> bool {
-        if in_one_order(|| self.holder.load(Ordering::SeqCst)) != Holder::Helper as u32 {
+        if self.holder.load(Ordering::SeqCst) != Holder::Helper as u32 {
             return false;
         }
         // The helper looks before it sleeps, and the ring stays until it has seen it.
-        in_one_order(|| self.requests.fetch_add(1, Ordering::SeqCst));
+        self.requests.fetch_add(1, Ordering::SeqCst);
         around.ring();
         true
     }
@@ -124,7 +123,7 @@ impl<T: Parked> Roles<T> {
     pub(crate) fn end_request(&self, around: &impl Around) {
         // The helper leaves the role alone while there are requests. Either it sees that this one
         // is gone, or we see that no thread has the role.
-        in_one_order(|| self.requests.fetch_sub(1, Ordering::SeqCst));
+        self.requests.fetch_sub(1, Ordering::SeqCst);
         if self.unfired() > 0 && !self.is_taken() {
             around.kick();
         }
@@ -132,7 +131,7 @@ impl<T: Parked> Roles<T> {
 
     /// Whether the helper is to leave the role to another thread.
     pub(crate) fn is_requested(&self) -> bool {
-        in_one_order(|| self.requests.load(Ordering::SeqCst)) > 0
+        self.requests.load(Ordering::SeqCst) > 0
     }
 
     /// Parks this thread by `sleep`, unless no other thread has the role and there is something to
@@ -148,12 +147,11 @@ impl<T: Parked> Roles<T> {
     /// Watches that have not fired.
     #[inline]
     pub(crate) fn unfired(&self) -> usize {
-        in_one_order(|| self.unfired.load(Ordering::SeqCst))
+        self.unfired.load(Ordering::SeqCst)
     }
 
     /// Watches that have not fired, ordered with what this thread has stored before: of that and a
     /// new watch, either this sees the watch, or the next look of its owner sees what was stored.
-    #[cfg(not(loom))]
     pub(crate) fn unfired_after_store(&self) -> usize {
         // Acquire and release, by an operation that all others on the count are ordered with.
         self.unfired.fetch_add(0, Ordering::AcqRel)
@@ -161,17 +159,16 @@ impl<T: Parked> Roles<T> {
 
     /// There is one watch more.
     pub(crate) fn add_watch(&self) {
-        in_one_order(|| self.unfired.fetch_add(1, Ordering::SeqCst));
+        self.unfired.fetch_add(1, Ordering::SeqCst);
     }
 
     /// There are `n` watches less. How many are left.
     pub(crate) fn end_watches(&self, n: usize) -> usize {
-        in_one_order(|| self.unfired.fetch_sub(n, Ordering::SeqCst)) - n
+        self.unfired.fetch_sub(n, Ordering::SeqCst) - n
     }
 
     /// There are no watches any more.
-    #[cfg(not(loom))]
     pub(crate) fn end_all_watches(&self) {
-        in_one_order(|| self.unfired.store(0, Ordering::SeqCst));
+        self.unfired.store(0, Ordering::SeqCst);
     }
 }

@@ -44,7 +44,7 @@ impl RunFlag {
     }
 }
 
-#[cfg(all(test, loom))]
+#[cfg(all(test, oxshmem_loom))]
 mod loom_tests {
     use loom::{
         sync::{Arc, Mutex, atomic::AtomicUsize},

@@ -4,12 +4,7 @@
 //! The word has the number of the vector, in its upper half, and how many units of it are taken. A
 //! PE that comes late finds another number there, and nothing to take.
 
-#[cfg(loom)]
-use loom::sync::atomic::AtomicU64;
-#[cfg(not(loom))]
-use std::sync::atomic::AtomicU64;
-
-use oxshmem_base::sync::Ordering;
+use oxshmem_base::sync::{AtomicU64, Ordering};
 
 /// The word of a vector with that number, of which so much is taken.
 fn word(number: u64, taken: u64) -> u64 {
@@ -49,7 +44,7 @@ pub fn take(shared: &AtomicU64, number: u64, all: u64, fewest: u64) -> Option<(u
 mod tests {
     use super::*;
 
-    #[cfg(not(loom))]
+    #[cfg(not(oxshmem_loom))]
     #[test]
     fn every_unit_is_taken_once_and_none_of_another_vector() {
         for (all, fewest) in [(1, 1), (7, 2), (1000, 512), (0, 1)] {
@@ -65,7 +60,7 @@ mod tests {
         }
     }
 
-    #[cfg(loom)]
+    #[cfg(oxshmem_loom)]
     mod model {
         use loom::{sync::Arc, thread};
 

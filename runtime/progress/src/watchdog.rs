@@ -12,13 +12,15 @@ use std::{
         Arc, OnceLock, Weak,
         atomic::{AtomicU8, Ordering},
     },
-    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use oxshmem_base::{
     span::span,
-    sync::{Mutex, has_ended, lock},
+    sync::{
+        Mutex, has_ended, lock,
+        thread::{self, JoinHandle},
+    },
 };
 use oxshmem_job::Bootstrap;
 

@@ -15,7 +15,7 @@ mod table;
 mod unknown;
 mod values;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(oxshmem_loom)))]
 mod tests;
 
 pub use choice::{

@@ -306,7 +306,7 @@ pub(super) fn show(partitions: &BTreeMap<usize, Defined>) -> String {
     if all.is_empty() { "none".to_owned() } else { all.join(", ") }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(oxshmem_loom)))]
 mod tests {
     use proptest::prelude::*;
 

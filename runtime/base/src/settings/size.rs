@@ -126,7 +126,7 @@ fn double(fraction: &mut [u8]) -> u8 {
     })
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(oxshmem_loom)))]
 mod tests {
     use proptest::prelude::*;
 

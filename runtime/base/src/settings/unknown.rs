@@ -169,7 +169,7 @@ fn distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(oxshmem_loom)))]
 mod tests {
     use proptest::prelude::*;
 

@@ -17,7 +17,7 @@ use std::{
     ffi::{CStr, CString, c_void},
     ptr::{null, null_mut},
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
@@ -58,7 +58,7 @@ pub(super) struct Client {
 }
 
 /// That of this process. Global, because what it stands for is.
-static CLIENT: Mutex<Option<Held>> = Mutex::new(None);
+static CLIENT: LazyLock<Mutex<Option<Held>>> = LazyLock::new(Mutex::default);
 
 #[derive(Debug)]
 struct Held {

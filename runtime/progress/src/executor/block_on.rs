@@ -5,12 +5,14 @@ use std::{
     cell::Cell,
     pin::pin,
     ptr,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Weak},
     task::{Context, Poll, Wake, Waker},
+};
+
+use oxshmem_base::sync::{
+    AtomicBool, Ordering,
     thread::{self, Thread},
+    thread_local,
 };
 
 use super::Executor;

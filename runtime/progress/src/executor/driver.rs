@@ -9,26 +9,28 @@
 
 use std::{
     cell::Cell,
-    os::fd::{AsFd, OwnedFd},
     ptr,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU8, Ordering},
-    },
-    thread::{self, Thread},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+#[cfg(oxshmem_loom)]
+use oxshmem_base::sync::CellKey;
 use oxshmem_base::{
     Result,
     readable::{self, Open},
     settings,
+    sync::{
+        AtomicBool, AtomicU8, Ordering,
+        thread::{self, Thread},
+        thread_local,
+    },
 };
 use tokio::{io::unix::AsyncFd, sync::Notify};
 
 use super::Executor;
 use crate::{
-    bell::Bell,
+    event::{Event, PollSet},
     intent::{will_drive, will_not_drive},
     roles::{Around, Holder, Roles},
 };
@@ -170,7 +172,7 @@ impl Executor {
                 });
             }
             (settings::Driver::Tokio | settings::Driver::Auto, Some(runtime)) => {
-                match self.bell.try_clone().and_then(readable::watch) {
+                match self.bell.event().and_then(|bell| bell.try_clone().ok()).and_then(readable::watch) {
                     Some(bell) => {
                         runtime.spawn(task(TaskGuard(Arc::clone(self)), bell));
                         TASK
@@ -309,7 +311,7 @@ impl Executor {
 
     /// Drives on this thread until `stop` or until nothing is watched any more.
     pub(super) fn drive_blocking(&self, stop: impl Fn() -> bool) {
-        let Bell::Process(bell) = &*self.bell else { return };
+        let Some(bell) = self.bell.event() else { return };
         // Where there are other hosts, this thread may wait for an operation, which is no watch.
         let alone = self.sources().is_empty();
         let done = || stop() || (alone && self.driver.roles.unfired() == 0) || self.is_closed();
@@ -359,25 +361,20 @@ impl Executor {
 
     /// Sleeps until the bell has rung, and takes the ring off it, or until the time is over, or the
     /// launcher asks for the end: then all waiting fails.
-    fn sleep_on(&self, bell: &OwnedFd, limit: Option<Duration>) -> Woken {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let limit = limit.map(|limit| Timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() });
-        let hangs_up = self.hangs_up();
-        let mut polled = [
-            PollFd::new(bell, PollFlags::IN),
-            PollFd::from_borrowed_fd(hangs_up.unwrap_or(bell.as_fd()), PollFlags::RDHUP),
-        ];
-        let count = if hangs_up.is_some() { 2 } else { 1 };
-        let rung = poll(&mut polled[..count], limit.as_ref());
-        let [rang, ended] = polled.map(|polled| rung.is_ok() && !polled.revents().is_empty());
-        if rang {
+    fn sleep_on(&self, bell: &Event, limit: Option<Duration>) -> Woken {
+        let mut sleep = PollSet::default();
+        sleep.on_event(bell);
+        self.hangs_up().into_iter().for_each(|descriptor| sleep.on_hangup(descriptor));
+        limit.into_iter().for_each(|limit| sleep.at_most(limit));
+        let time_is_over = sleep.sleep();
+        if sleep.is_there(0..1) {
             // Another reader may have been faster.
-            self.bell.take_ring();
+            bell.take();
         }
-        if ended {
+        if sleep.is_there(1..sleep.len()) {
             self.see_launcher();
         }
-        if rung == Ok(0) { Woken::Tick } else { Woken::Bell }
+        if time_is_over { Woken::Tick } else { Woken::Bell }
     }
 }
 

@@ -1,15 +1,16 @@
 //! What the helper thread does for a PE.
 
 use std::{
-    os::fd::AsFd,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use oxshmem_base::sync::Ordering;
+
 use super::Executor;
 use crate::{
-    bell::Bell,
-    helper::{Client, Others, PollSet},
+    event::PollSet,
+    helper::{Client, Others},
     roles::Holder,
     source::Source,
     wait::Rounds,
@@ -66,7 +67,7 @@ fn drive<'a>(
     found: bool,
     sleep: &mut PollSet<'a>,
 ) -> bool {
-    let Bell::Process(bell) = &*executor.bell else { return false };
+    let Some(bell) = executor.bell.event() else { return false };
     let roles = &executor.driver.roles;
     let is_left = || roles.unfired() > 0 && !roles.is_requested() && !executor.is_closed();
     if !executor.driver.is_helper() || !is_left() {
@@ -83,7 +84,7 @@ fn drive<'a>(
     if let Some(Drives::Sleeps(_)) = role {
         executor.see_launcher();
         // A writer that has rung has taken the announcement away.
-        if executor.bell.take_ring() || !executor.is_announced() {
+        if bell.take() || !executor.is_announced() {
             executor.disarm();
             *role = Some(Drives::Looks(executor.rounds(false)));
         }
@@ -106,7 +107,7 @@ fn drive<'a>(
         None => return true,
     };
     *role = Some(Drives::Sleeps(since));
-    sleep.on_readable(bell.as_fd());
+    sleep.on_event(bell);
     executor.hangs_up().into_iter().for_each(|descriptor| sleep.on_hangup(descriptor));
     executor.sleep_limit(since.elapsed()).into_iter().for_each(|limit| sleep.at_most(limit));
     false

@@ -23,10 +23,7 @@ mod watch;
 
 use std::{
     any::Any,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::{Arc, OnceLock},
     task::Waker,
     time::{Duration, Instant},
 };
@@ -39,7 +36,7 @@ pub use watch::{Fired, WatchKey};
 use oxshmem_base::{
     Error, Result,
     settings::FenceSide,
-    sync::{Mutex, lock},
+    sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock},
     wakes::StoredWaker,
 };
 use oxshmem_memory::{Extent, SegmentId};
@@ -541,5 +538,7 @@ impl Looks for Executor {
     }
 }
 
+#[cfg(all(test, oxshmem_loom))]
+mod loom_tests;
 #[cfg(test)]
 mod tests;

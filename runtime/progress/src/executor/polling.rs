@@ -2,12 +2,12 @@
 
 use std::{
     mem,
-    sync::{Arc, Weak, atomic::Ordering},
+    sync::{Arc, Weak},
     task::Poll,
     time::Instant,
 };
 
-use oxshmem_base::{Error, Result};
+use oxshmem_base::{Error, Result, sync::Ordering};
 
 use super::{Executor, Reader, helping::Duty};
 use crate::{failure::Failure, helper_waker::HelperWaker, source::Source};
