@@ -10,6 +10,7 @@
 //! | [`hosts`], [`distribution`] | which PE is on which host, also of simulated hosts |
 //! | [`processors`] | the processors that this process may run on |
 //! | [`sync`], [`wakes`] | locks, and the one way to run a waker |
+//! | [`local`] | values of which each thread has its own |
 //! | [`panics`] | user code that panics ends nothing but itself |
 //! | [`turns`] | work that causes more of its kind, done one after the other |
 //! | [`home`] | whether this process is the one that joined the job, or a child of it |
@@ -26,6 +27,7 @@ pub mod error;
 pub mod fuzz;
 pub mod home;
 pub mod hosts;
+pub mod local;
 pub mod memfd;
 pub mod owned;
 pub mod panics;

@@ -19,8 +19,8 @@ use std::{
 };
 
 #[cfg(oxshmem_loom)]
-use crate::sync::{CellKey, RefCellKey};
-use crate::{panics::survive, sync::thread_local};
+use crate::local::{CellKey, RefCellKey};
+use crate::{local::thread_local, panics::survive};
 
 /// Set in [`HOLDS`] while there is something in [`LATER`].
 const WAITING: u32 = 1 << 31;

@@ -19,12 +19,12 @@ use std::sync::Arc;
 
 use oxshmem_base::Error;
 use oxshmem_base::Result;
+use oxshmem_base::local::thread_local;
+#[cfg(oxshmem_loom)]
+use oxshmem_base::local::{CellKey, RefCellKey};
 use oxshmem_base::panics::Panics;
 use oxshmem_base::sync::Mutex;
 use oxshmem_base::sync::lock;
-use oxshmem_base::sync::thread_local;
-#[cfg(oxshmem_loom)]
-use oxshmem_base::sync::{CellKey, RefCellKey};
 
 /// What runs once when an operation is over: with its outcome, on the thread that made the
 /// progress, which holds no lock. That may be before the call returns that started it, so that

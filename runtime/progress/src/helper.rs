@@ -321,7 +321,7 @@ impl Sources {
             self.short_sleep = (self.short_sleep / 4).max(SHORT_SLEEP[0]);
         }
         self.probes = false;
-        let woken = crate::intent::woken();
+        let woken = crate::helper_waker::woken();
         let mut found = false;
         for source in list {
             survive(|| found |= source.poll());
@@ -332,7 +332,7 @@ impl Sources {
             self.issued = waker.issued();
             // The thread that was woken may need this processor, and polls itself if it waits
             // again.
-            self.busy = (crate::intent::woken() == woken).then(Instant::now);
+            self.busy = (crate::helper_waker::woken() == woken).then(Instant::now);
             return Polled::Found;
         }
         let patience = clients.iter().map(|client| client.after_work()).max().unwrap_or_default();

@@ -1,10 +1,13 @@
 //! How the helper thread learns what it cannot see: that there is something to do, and what other
 //! threads do.
 
-use std::fmt;
+use std::{cell::Cell, fmt};
 
+#[cfg(oxshmem_loom)]
+use oxshmem_base::local::CellKey;
 use oxshmem_base::{
     Result,
+    local::thread_local,
     sync::{AtomicBool, AtomicU32, AtomicU64, Ordering},
 };
 
@@ -19,6 +22,20 @@ const AWAKE: u32 = 0;
 const SLEEPS_SHORTLY: u32 = 1;
 /// It sleeps until something happens.
 const SLEEPS: u32 = 2;
+
+thread_local! {
+    static WOKEN: Cell<u32> = const { Cell::new(0) };
+}
+
+/// How many threads this one has woken in their `block_on`.
+pub(crate) fn woken() -> u32 {
+    WOKEN.get()
+}
+
+/// This thread has woken another one.
+pub(crate) fn count_woken() {
+    WOKEN.set(WOKEN.get().wrapping_add(1));
+}
 
 /// What wakes the helper, and the signs of life of other threads.
 pub struct HelperWaker {

@@ -16,7 +16,7 @@ pub use std::{
     sync::atomic::{
         AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
     },
-    thread, thread_local,
+    thread,
 };
 
 pub use locks::{Condvar, Mutex, MutexGuard, lock};

@@ -1,26 +1,10 @@
 //! What [`sync`](super) is under loom: loom's own, with the library's interface.
 
-use std::{
-    cell::{Cell, RefCell},
-    fmt, io,
-    sync::Arc,
-    time::Duration,
-};
+use std::{fmt, io, sync::Arc, time::Duration};
 
-#[doc(hidden)]
-pub use loom;
 pub use loom::sync::atomic::{Ordering, fence};
 
 use super::{Condvar, Mutex, lock};
-
-/// [`std::thread_local`] under loom.
-#[macro_export]
-macro_rules! model_thread_local {
-    ($($(#[$attribute:meta])* $public:vis static $name:ident: $type:ty = const { $value:expr };)+) => {
-        $crate::sync::loom::thread_local! { $($(#[$attribute])* $public static $name: $type = $value;)+ }
-    };
-}
-pub use model_thread_local as thread_local;
 
 /// The compiler keeps the order; loom knows no compiler.
 pub fn compiler_fence(_: Ordering) {}
@@ -139,61 +123,6 @@ fn weaker(order: Ordering, weak: Ordering) -> Ordering {
     if order == Ordering::SeqCst { weak } else { order }
 }
 
-/// A value of its own for each thread: what [`std::thread::LocalKey`] has for cells.
-pub trait CellKey<T> {
-    /// The value.
-    fn get(&'static self) -> T
-    where
-        T: Copy;
-
-    /// Another value.
-    fn set(&'static self, value: T);
-
-    /// Another value, and the one before.
-    fn replace(&'static self, value: T) -> T;
-
-    /// The value, in whose place there is none.
-    fn take(&'static self) -> T
-    where
-        T: Default;
-}
-
-impl<T: 'static> CellKey<T> for loom::thread::LocalKey<Cell<T>> {
-    fn get(&'static self) -> T
-    where
-        T: Copy,
-    {
-        self.with(Cell::get)
-    }
-
-    fn set(&'static self, value: T) {
-        self.with(|cell| cell.set(value));
-    }
-
-    fn replace(&'static self, value: T) -> T {
-        self.with(|cell| cell.replace(value))
-    }
-
-    fn take(&'static self) -> T
-    where
-        T: Default,
-    {
-        self.with(Cell::take)
-    }
-}
-
-/// What [`std::thread::LocalKey`] has for [`RefCell`].
-pub trait RefCellKey<T> {
-    /// Calls `with` with the value.
-    fn with_borrow_mut<R>(&'static self, with: impl FnOnce(&mut T) -> R) -> R;
-}
-
-impl<T: 'static> RefCellKey<T> for loom::thread::LocalKey<RefCell<T>> {
-    fn with_borrow_mut<R>(&'static self, with: impl FnOnce(&mut T) -> R) -> R {
-        self.with(|cell| with(&mut cell.borrow_mut()))
-    }
-}
-
 /// The threads of loom. They park on something of their own: loom's own way to park forgets that a
 /// thread was unparked while that waited for a lock.
 pub mod thread {
@@ -292,7 +221,7 @@ pub mod thread {
             Self(())
         }
 
-        /// The same: loom's threads have numbers.
+        /// Loom's threads have numbers, not names.
         pub fn name(self, _: String) -> Self {
             self
         }

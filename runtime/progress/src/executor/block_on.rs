@@ -9,14 +9,16 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use oxshmem_base::sync::{
-    AtomicBool, Ordering,
-    thread::{self, Thread},
-    thread_local,
+use oxshmem_base::{
+    local::thread_local,
+    sync::{
+        AtomicBool, Ordering,
+        thread::{self, Thread},
+    },
 };
 
-use super::Executor;
-use crate::{bell::Bell, completion::waiting, intent};
+use super::{Executor, owner};
+use crate::{bell::Bell, completion::waiting, helper_waker::count_woken};
 
 impl Executor {
     /// Runs `future` to its end on this thread.
@@ -110,7 +112,7 @@ impl Executor {
     pub fn blocking<T>(self: &Arc<Self>, run: impl FnOnce() -> T) -> T {
         let will_drive = WillDrive::on_this_thread(self);
         let output = run();
-        if self.driver.roles.unfired() > 0 {
+        if self.owner.unfired() > 0 {
             will_drive.not_after_all();
         }
         output
@@ -123,7 +125,7 @@ impl Executor {
     ) -> Poll<()> {
         let will_drive = WillDrive::on_this_thread(self);
         let polled = poll(cx);
-        if polled.is_ready() && self.driver.roles.unfired() > 0 {
+        if polled.is_ready() && self.owner.unfired() > 0 {
             will_drive.not_after_all();
         }
         polled
@@ -138,7 +140,7 @@ struct WillDrive<'a> {
 
 impl<'a> WillDrive<'a> {
     fn on_this_thread(executor: &'a Arc<Executor>) -> Self {
-        Self { executor, outer: intent::set_will_drive(true) }
+        Self { executor, outer: owner::set_will_drive(true) }
     }
 
     /// The future is ready, so that this thread drives no more. What the poll registered and left
@@ -152,7 +154,7 @@ impl<'a> WillDrive<'a> {
 
 impl Drop for WillDrive<'_> {
     fn drop(&mut self) {
-        intent::set_will_drive(self.outer);
+        owner::set_will_drive(self.outer);
     }
 }
 
@@ -211,7 +213,7 @@ impl Wake for Signal {
         self.set.store(true, Ordering::SeqCst);
         // Woken by its own scan the thread is awake already.
         if thread::current().id() != self.thread.id() {
-            intent::count_woken();
+            count_woken();
             self.thread.unpark();
             if let Some(bell) = self.bell.upgrade() {
                 bell.ring_process();

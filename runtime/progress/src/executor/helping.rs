@@ -7,11 +7,10 @@ use std::{
 
 use oxshmem_base::sync::Ordering;
 
-use super::Executor;
+use super::{Executor, owner::Holder};
 use crate::{
     event::PollSet,
     helper::{Client, Others},
-    roles::Holder,
     source::Source,
     wait::Rounds,
 };
@@ -55,7 +54,7 @@ fn give_up(executor: &Arc<Executor>, role: &mut Option<Drives>) {
         if let Drives::Sleeps(_) = drives {
             executor.disarm();
         }
-        executor.driver.roles.give_up(executor);
+        executor.give_up();
     }
 }
 
@@ -68,14 +67,14 @@ fn drive<'a>(
     sleep: &mut PollSet<'a>,
 ) -> bool {
     let Some(bell) = executor.bell.event() else { return false };
-    let roles = &executor.driver.roles;
-    let is_left = || roles.unfired() > 0 && !roles.is_requested() && !executor.is_closed();
-    if !executor.driver.is_helper() || !is_left() {
+    let owner = &executor.owner;
+    let is_left = || owner.unfired() > 0 && !owner.is_requested() && !executor.is_closed();
+    if !executor.owner.is_helper() || !is_left() {
         give_up(executor, role);
         return false;
     }
     if role.is_none() {
-        if !roles.try_take(Holder::Helper) {
+        if !owner.try_take(Holder::Helper) {
             // The thread that has the role kicks this one when it gives it up.
             return false;
         }
@@ -147,7 +146,7 @@ fn stay_at_hand(executor: &Executor, looks: &mut DeviceLooks, sleep: &mut PollSe
 /// Says whether the helper looks `soon` whether a wait has begun. If it does not, it looks at those
 /// that began before.
 fn stay(executor: &Executor, soon: bool, last: Instant, sleep: &mut PollSet<'_>) {
-    executor.driver.look_soon(soon);
+    executor.owner.look_soon(soon);
     if !soon && let Some(due) = executor.next_look(last) {
         sleep.at_most(due.saturating_duration_since(Instant::now()));
     }
@@ -155,7 +154,7 @@ fn stay(executor: &Executor, soon: bool, last: Instant, sleep: &mut PollSet<'_>)
 
 /// Looks for stores to the memory of a PE in this process that ring no bell.
 fn look_for_silent_stores(executor: &Executor, since: &mut Option<Instant>, sleep: &mut PollSet<'_>) {
-    if executor.driver.roles.unfired() == 0 || executor.sleep_limit(Duration::ZERO).is_none() {
+    if executor.owner.unfired() == 0 || executor.sleep_limit(Duration::ZERO).is_none() {
         *since = None;
         return;
     }
@@ -182,7 +181,7 @@ impl Client for Duty {
     }
 
     fn others(&self) -> Others {
-        match self.executor.is_driven() && !self.executor.driver.roles.is_held_by(Holder::Helper) {
+        match self.executor.is_driven() && !self.executor.owner.is_held_by(Holder::Helper) {
             true => Others::Poll,
             false => Others::Away,
         }
@@ -200,6 +199,6 @@ impl Client for Duty {
 impl Drop for Duty {
     fn drop(&mut self) {
         give_up(&self.executor, &mut self.role);
-        self.executor.driver.is_helped.store(false, Ordering::Release);
+        self.executor.owner.is_helped.store(false, Ordering::Release);
     }
 }

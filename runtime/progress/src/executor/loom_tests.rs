@@ -44,8 +44,7 @@ struct Parked {
 
 impl Wake for Parked {
     fn wake(self: Arc<Self>) {
-        // An exchange: loom takes a store for one that may come before an exchange that has not seen
-        // it.
+        // An exchange: loom takes a store for one that may come before an earlier exchange.
         self.woken.swap(true, Ordering::SeqCst);
         self.thread.unpark();
     }

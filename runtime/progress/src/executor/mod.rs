@@ -13,12 +13,14 @@
 //! from the start where every address is one, as in C.
 
 mod block_on;
-mod driver;
+mod drive;
 mod helping;
 mod index;
 mod launcher;
+pub(crate) mod owner;
 mod polling;
 mod probe;
+mod task;
 mod watch;
 
 use std::{
@@ -28,7 +30,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use crate::intent::{will_drive, woken};
+pub use owner::will_drive;
 pub use polling::FirstPoll;
 pub use probe::{Probe, ProbedWord, Reader};
 pub use watch::{Fired, WatchKey};
@@ -42,8 +44,8 @@ use oxshmem_base::{
 use oxshmem_memory::{Extent, SegmentId};
 
 use self::{
-    driver::Driver,
     launcher::Launcher,
+    owner::Owner,
     probe::SeenMemory,
     watch::{Look, OtherWaker, Watches},
 };
@@ -72,7 +74,7 @@ pub struct Executor {
     watches: Mutex<Watches>,
     failure: OnceLock<Failure>,
     closed: AtomicBool,
-    driver: Driver,
+    owner: Owner,
     helper: Arc<Helper>,
     /// What else makes progress: nets and devices.
     sources: OnceLock<Box<[Arc<dyn Source>]>>,
@@ -101,7 +103,7 @@ impl Executor {
             watches: Mutex::default(),
             failure: OnceLock::new(),
             closed: AtomicBool::new(false),
-            driver: Driver::default(),
+            owner: Owner::default(),
             helper: Arc::clone(fabric.helper()),
             sources: OnceLock::new(),
             device_words: OnceLock::new(),
@@ -167,12 +169,12 @@ impl Executor {
 
     /// Whether the thread or task that waits for something is asleep. A hint.
     pub fn is_asleep(&self) -> bool {
-        is_asleep(&self.sleep().sleeping) || self.driver.sleeps_unwatched()
+        is_asleep(&self.sleep().sleeping) || self.owner.sleeps_unwatched()
     }
 
     /// Whether a thread, or the task, looks for what is waited for. A hint.
     pub fn is_driven(&self) -> bool {
-        self.driver.is_at_work() && !self.is_asleep()
+        self.owner.is_at_work() && !self.is_asleep()
     }
 
     /// Names where words of device memory are read. To be called once.
@@ -212,7 +214,7 @@ impl Executor {
                     widened |= to.fetch_max(end, Ordering::Relaxed) < end;
                 }
             }
-            self.driver.roles.add_watch();
+            self.owner.add_watch();
             asks = watches.many_have_come(|| self.may_have_notes());
             if asks && !self.bell.is_in_process() {
                 self.sleep().watched_from.store(0, Ordering::Relaxed);
@@ -244,7 +246,7 @@ impl Executor {
                 self.must_get_help();
             }
             // The helper is at hand where a thread has waited for device memory a moment ago.
-            let looks = extent.segment == SegmentId::Gpu && !self.driver.looks_soon();
+            let looks = extent.segment == SegmentId::Gpu && !self.owner.looks_soon();
             if looks || self.bell.is_in_process() && self.expects_silent_stores() {
                 self.helper.helper_waker().wake_if_asleep();
             }
@@ -300,7 +302,7 @@ impl Executor {
 
     /// Looks at all watched words that may have changed, and wakes the futures whose wait is over.
     pub fn scan(&self) {
-        if self.driver.roles.unfired_after_store() == 0 {
+        if self.owner.unfired_after_store() == 0 {
             return;
         }
         let seen = if self.has_device_changes() { self.see() } else { None };
@@ -361,7 +363,7 @@ impl Executor {
     /// When words of device memory are looked at again that were looked at `last` at that time, if
     /// any are waited for.
     fn next_look(&self, last: Instant) -> Option<Instant> {
-        if self.driver.roles.unfired() == 0 {
+        if self.owner.unfired() == 0 {
             return None;
         }
         lock(&self.watches).next_look(last, |waited| self.policy.look_interval(waited))
@@ -410,7 +412,7 @@ impl Executor {
         if watches.few_are_left() {
             ask_no_more(&self.sleep().sleeping);
         }
-        if self.driver.roles.end_watches(n) == 0 && self.bell.is_in_process() {
+        if self.owner.end_watches(n) == 0 && self.bell.is_in_process() {
             announce_awake(&self.sleep().sleeping);
         }
     }
@@ -477,11 +479,11 @@ impl Executor {
             sleep.watched_to.store(to, Ordering::Relaxed);
             // Under the lock: who registers later sees that we sleep, and for what.
             begin_sleep(&sleep.sleeping, kinds);
-            self.driver.roles.unfired()
+            self.owner.unfired()
         };
         before_look(self.fence_side);
         self.scan();
-        let may_sleep = before > 0 && self.driver.roles.unfired() == before && !self.is_closed();
+        let may_sleep = before > 0 && self.owner.unfired() == before && !self.is_closed();
         if !may_sleep {
             self.disarm();
         }
@@ -503,19 +505,19 @@ impl Executor {
 
     /// Ends the drivers. Called when the PE is gone.
     pub fn close(&self) {
-        if !self.closed.swap(true, Ordering::AcqRel) && self.driver.is_helped.load(Ordering::Acquire) {
+        if !self.closed.swap(true, Ordering::AcqRel) && self.owner.is_helped.load(Ordering::Acquire) {
             self.helper.one_leaves();
         }
         let mut woken = Vec::new();
         let ended = {
             let mut watches = lock(&self.watches);
             watches.fire(true, Look::All, None, &mut woken);
-            self.driver.roles.end_all_watches();
+            self.owner.end_all_watches();
             watches.clear()
         };
         // Outside of the lock, as a watch may hold the last reference to a world.
         drop(ended);
-        self.driver.task.notify_one();
+        self.owner.task.notify_one();
         self.bell.ring_process();
         // It lets go of this PE.
         self.helper.helper_waker().wake();

@@ -138,7 +138,7 @@ impl Executor {
 
     /// The helper works for this PE from now on.
     pub(super) fn get_help(self: &Arc<Self>) -> std::io::Result<()> {
-        let is_helped = &self.driver.is_helped;
+        let is_helped = &self.owner.is_helped;
         if is_helped.load(Ordering::Relaxed) || self.is_closed() || is_helped.swap(true, Ordering::Relaxed) {
             return Ok(());
         }

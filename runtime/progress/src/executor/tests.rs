@@ -245,7 +245,7 @@ fn of_many_watches_none_is_missed_whose_word_is_set() {
                     }
                     if left == 0 { Poll::Ready(()) } else { Poll::Pending }
                 }));
-                assert_eq!(executor.driver.roles.unfired(), 0);
+                assert_eq!(executor.owner.unfired(), 0);
                 let asks = crate::doorbell::asks_for_notes(&fabric.control.page(0).sleep.0.sleeping);
                 assert!(!asks, "it goes on to ask for notes without a watch");
             }

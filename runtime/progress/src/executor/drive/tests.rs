@@ -1,12 +1,13 @@
 use std::{
     sync::{
+        Arc,
         atomic::AtomicU64,
         mpsc::{Receiver, Sender, channel},
     },
     task::{Wake, Waker},
 };
 
-use oxshmem_base::settings::FenceSide;
+use oxshmem_base::settings::{self, FenceSide};
 use oxshmem_memory::{Extent, SegmentId};
 
 use super::*;
