@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use metrics::{Label, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use oxshmem_base::sync::{Mutex, lock};
-use oxshmem_progress::counters::{CLASSES, Count, Counts, class_end};
+use oxshmem_progress::activity::{CLASSES, Count, Counts, class_end};
 
 use crate::World;
 
@@ -59,10 +59,10 @@ impl World {
         // Relaxed: `watch` and `unwatch` need not be in the order of the counts, as the next
         // `publish` sets right what a race has left.
         pe.kept::<Living>().0.fetch_add(1, Ordering::Relaxed);
-        pe.counters().watch();
+        pe.board().watch();
         describe();
         let labels = vec![Label::new("pe", pe.me().to_string())];
-        let published = Published { counts: pe.counters().counts(), completed: 0 };
+        let published = Published { counts: pe.board().counts(), completed: 0 };
         Metrics { world: self.clone(), labels, published: Mutex::new(published) }
     }
 }
@@ -72,7 +72,7 @@ impl Drop for Metrics {
         let pe = &self.world.0.pe;
         // Relaxed: as above.
         if pe.kept::<Living>().0.fetch_sub(1, Ordering::Relaxed) == 1 {
-            pe.counters().unwatch();
+            pe.board().unwatch();
         }
     }
 }
@@ -82,8 +82,8 @@ impl Metrics {
     /// counted. Any thread may call it, at any time, and it waits for nothing.
     pub fn publish(&self) {
         let pe = &self.world.0.pe;
-        pe.counters().watch();
-        let (counts, tally) = (pe.counters().counts(), pe.tally());
+        pe.board().watch();
+        let (counts, tally) = (pe.board().counts(), pe.tally());
         let mut published = lock(&self.published);
 
         for (kind, operations, bytes) in [

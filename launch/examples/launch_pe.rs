@@ -12,10 +12,7 @@ use std::{
 
 use oxshmem_base::{Error, Result, settings::Settings};
 use oxshmem_job::{Bootstrap, Launched, Placement, suite};
-use oxshmem_progress::{
-    activity::{Activity, Call},
-    counters::Kind,
-};
+use oxshmem_progress::activity::{Activity, Call, Kind};
 use oxshmem_spaces::Pe;
 
 fn main() -> ExitCode {
@@ -180,7 +177,9 @@ fn behave(args: &[&str]) -> Result<()> {
             let pe = suite::runtime().block_on(Pe::join(Arc::new(init()?), Settings::from_env()?))?;
             if pe.me() == 0 {
                 loop {
-                    pe.counters().operation(Kind::Put, 64, Some(1));
+                    if pe.board().is_watched() {
+                        pe.board().operation(Kind::Put, 64, Some(1));
+                    }
                     std::thread::sleep(Duration::from_millis(1));
                 }
             }

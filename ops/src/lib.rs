@@ -25,7 +25,6 @@ mod amo_types;
 mod blocks;
 pub mod buffer;
 pub mod context;
-mod count;
 mod gathering;
 pub mod lock;
 pub mod members;

@@ -59,7 +59,7 @@ struct Waiting {
 
 /// Whether the PE's activity board shows this wait.
 enum Shown {
-    NotYet(Call, Arc<Board>),
+    NotYet(Call, Board),
     Since(#[expect(dead_code, reason = "held for its end")] Entry),
 }
 
@@ -105,7 +105,7 @@ impl Waiting {
             mark: ops.mark(),
             pes: pes.map(<[usize]>::to_vec),
             _record: waiting(pe, call, None),
-            shown: Shown::NotYet(call, Arc::clone(pe.board())),
+            shown: Shown::NotYet(call, pe.board().clone()),
             engine: pe.engine().at_first_poll(),
         })
     }

@@ -1,12 +1,12 @@
-//! The records of operations, if what the PE does is recorded. While it is not they cost nothing,
-//! as the comparison of the PE's key, which every operation makes, sends it here.
+//! Operations are counted while a looker looks, and recorded while a recording is on. One word says
+//! whether either is: where it is 0, that costs one load and one predicted branch.
 
 use std::sync::Arc;
 
 use oxshmem_base::Error;
 use oxshmem_memory::Extent;
 use oxshmem_progress::{
-    activity::Call,
+    activity::{Call, Kind},
     record::{Pending, Recorder, form::place},
 };
 
@@ -30,16 +30,17 @@ pub(crate) struct Started<'a> {
 }
 
 impl<M: Sharing> Context<M> {
+    /// Whether operations are counted or recorded.
+    #[inline(always)]
+    pub(crate) fn is_observed(&self) -> bool {
+        self.pe().board().is_observed()
+    }
+
     /// Says that `call` was issued, moving `bytes` to or from `pe`. What this returns is for
     /// [`ended`](Self::ended).
     #[inline(always)]
     pub(crate) fn started(&self, call: Call, bytes: usize, pe: usize) -> Option<Started<'_>> {
-        if is_traced() || self.is_watched() {
-            trace_operation(call.name(), bytes, pe);
-            self.count(call.name(), bytes, pe);
-        }
-        let recorder = self.pe().recorder()?;
-        Some(Started { recorder, call, bytes, pe, word: 0, begin: recorder.now() })
+        if is_traced() || self.is_observed() { self.observe(call, bytes, pe, None, false) } else { None }
     }
 
     /// Says that an operation was issued that a session may gather, and that changes `word`, if it
@@ -52,15 +53,40 @@ impl<M: Sharing> Context<M> {
         pe: usize,
         word: Option<Extent>,
     ) -> Option<Started<'_>> {
-        if is_traced() || self.is_watched() {
-            trace_operation(call.name(), bytes, pe);
-            self.count(call.name(), bytes, pe);
+        if is_traced() || self.is_observed() { self.observe(call, bytes, pe, word, true) } else { None }
+    }
+
+    #[inline]
+    fn observe(
+        &self,
+        call: Call,
+        bytes: usize,
+        pe: usize,
+        word: Option<Extent>,
+        is_update: bool,
+    ) -> Option<Started<'_>> {
+        if is_traced() || self.pe().board().is_watched() {
+            self.issued(call.name(), bytes, pe);
         }
         let recorder = self.pe().recorder()?;
-        if bytes <= GATHERED && self.gathering().room().is_some() {
-            return Some(Started { recorder, call, bytes, pe, word: 0, begin: 0 });
+        let is_gathered = is_update && bytes <= GATHERED && self.gathering().room().is_some();
+        let begin = if is_gathered { 0 } else { recorder.now() };
+        Some(Started { recorder, call, bytes, pe, word: word.map_or(0, place), begin })
+    }
+
+    /// Emits the event of `call`, which moves `bytes` to or from `pe`, and counts it, as far as
+    /// that is wanted.
+    #[inline(never)]
+    pub(crate) fn issued(&self, call: &'static str, bytes: usize, pe: usize) {
+        trace_operation(call, bytes, pe);
+        // What names no PE is an error, of which there is nothing to count.
+        if self.pe().board().is_watched()
+            && pe < self.n_pes()
+            && let Some(kind) = Kind::of(call)
+        {
+            let target = self.pe().local_pe_of(self.world_pe(pe));
+            self.pe().board().operation(kind, bytes, target);
         }
-        Some(Started { recorder, call, bytes, pe, word: word.map_or(0, place), begin: recorder.now() })
     }
 
     /// Records an operation that has become `op`.

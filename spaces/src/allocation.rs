@@ -13,7 +13,7 @@ use oxshmem_base::{
     sync::{Mutex, MutexGuard, lock},
 };
 use oxshmem_memory::{Segment, copy, op::Op};
-use oxshmem_progress::counters::Count;
+use oxshmem_progress::activity::Count;
 
 use crate::{
     Pe,
@@ -91,7 +91,7 @@ impl SymHeap {
     fn new(pe: &Arc<Pe>, domain: Domain, segment: Segment, place: Place) -> Arc<Self> {
         let heap = Heap::at(place.start, place.len, place.id as u64 * IDS + 1);
         if matches!(domain, Domain::Host) {
-            pe.counters().changed(Count::HeapSize, heap.usage().size);
+            pe.board().changed(Count::HeapSize, heap.usage().size);
         }
         let state = ArenaState { heap, released: BTreeSet::new(), cursor: 0 };
         Arc::new(Self { pe: Arc::clone(pe), domain, segment, place, state: Mutex::new(state) })
@@ -256,7 +256,7 @@ impl SymHeap {
         let outcome = change(&mut state);
         if matches!(self.domain, Domain::Host) {
             let by = state.heap.usage().used.wrapping_sub(before);
-            self.pe.counters().changed(Count::HeapUsed, by);
+            self.pe.board().changed(Count::HeapUsed, by);
         }
         outcome
     }
@@ -359,13 +359,6 @@ impl Allocation {
     #[inline(always)]
     pub fn is_host_memory_of(&self, pe: &Pe) -> bool {
         self.host_key == pe.key()
-    }
-
-    /// Whether it is `pe`'s handle, in host memory, and nothing is recorded of operations on it:
-    /// one comparison as well.
-    #[inline(always)]
-    pub fn is_quick_memory_of(&self, pe: &Pe) -> bool {
-        self.host_key == pe.quick_key()
     }
 
     /// The PE whose handle this is.

@@ -6,10 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_progress::{
-    activity::{PeBoard, Standing, Table},
-    counters::{Count, Counts},
-};
+use oxshmem_progress::activity::{Count, Counts, PeBoard, Standing, Table};
 use serde_json::{Value, json};
 
 use super::find::LiveJob;
@@ -119,8 +116,7 @@ impl<'a> Sampler<'a> {
         self.before.clear();
         for host in &self.job.hosts {
             host.boards.watch_for(GRACE);
-            let joined = host.boards.read().into_iter();
-            self.before.extend(joined.filter_map(|it| Some((it.pe, host.boards.counts(it.pe)?))));
+            self.before.extend(host.boards.read().into_iter().map(|it| (it.pe, it.counts)));
         }
     }
 
@@ -144,10 +140,9 @@ impl<'a> Sampler<'a> {
                     continue;
                 }
                 table.add(&host.name, &board, None);
-                let counts = host.boards.counts(board.pe);
                 let mut pe = of_board(&host.name, &board);
-                if let Some((now, before)) = counts.as_ref().zip(self.before.get(&board.pe)) {
-                    pe.count(before, now, seconds);
+                if let Some(before) = self.before.get(&board.pe) {
+                    pe.count(before, &board.counts, seconds);
                 }
                 let waiting = self.waiting.get(&board.pe).copied().unwrap_or_default();
                 pe.waiting = f64::from(waiting) / f64::from(self.looks.max(1));

@@ -4,8 +4,6 @@
 //! The machine may wait when no task does, as a task that goes away leaves its place in the queue
 //! to the PE. Then the board shows nothing: no task is stuck.
 
-use std::sync::Arc;
-
 use oxshmem_progress::activity::{Activity, Board, Entry};
 
 /// What the machine waits for, and whether the board shows it.
@@ -25,7 +23,7 @@ impl ShownWait {
     }
 
     /// Has the board show it if any task waits.
-    pub(super) fn show(&mut self, board: &Arc<Board>, any_task: bool) {
+    pub(super) fn show(&mut self, board: &Board, any_task: bool) {
         match &self.wait {
             Some(wait) if any_task && self.entry.is_none() => self.entry = Some(board.enter(wait)),
             Some(_) if any_task => {}

@@ -68,15 +68,15 @@ struct Table {
     globals_at: usize,
     /// This PE's addresses of device memory, which cannot be loaded or stored.
     device: Part,
-    /// The word that is not 0 while a looker has operations counted, which takes a context.
-    watched: *const AtomicU64,
+    /// The word that is not 0 while operations are counted or recorded, which takes a context.
+    observed: *const AtomicU64,
     /// Nonblocking copies of this many bytes are left to the copy engine.
     offload: usize,
     pe: Option<&'static Pe>,
 }
 
 /// What a closed path has for the word of a PE.
-static UNWATCHED: AtomicU64 = AtomicU64::new(0);
+static UNOBSERVED: AtomicU64 = AtomicU64::new(0);
 
 /// A range of this PE's addresses.
 #[derive(Clone, Copy)]
@@ -134,7 +134,7 @@ impl AddressPath {
                 globals: Part::NONE,
                 globals_at: 0,
                 device: Part::NONE,
-                watched: ptr::from_ref(&UNWATCHED),
+                observed: ptr::from_ref(&UNOBSERVED),
                 offload: 0,
                 pe: None,
             }),
@@ -153,7 +153,7 @@ impl AddressPath {
         let Some(near) = context.evenly_near() else { return };
         let Ranges { heap, globals, device } = ranges;
         let aligned = |range: &Range<usize>| (range.start | range.len()).is_multiple_of(align_of::<u128>());
-        if is_traced() || pe.has_recorder() || !aligned(heap) || !aligned(globals) {
+        if is_traced() || !aligned(heap) || !aligned(globals) {
             return;
         }
         let symmetric = pe.symmetric();
@@ -172,7 +172,7 @@ impl AddressPath {
             globals: Part::new(globals),
             globals_at: pe.statics_at(),
             device: Part::new(device),
-            watched: pe.counters().word(),
+            observed: pe.board().word(),
             offload: pe.copy_engine().threshold(),
             pe: Some(pe),
         };
@@ -344,7 +344,7 @@ impl AddressPath {
         // A negative number becomes one above that of any PE. Relaxed: `open` comes before all use,
         // and that a context is closed is a flag for mistakes.
         let pe = pe as usize;
-        if pe.wrapping_sub(table.from) >= pes.load(Relaxed) as usize || table.is_watched() {
+        if pe.wrapping_sub(table.from) >= pes.load(Relaxed) as usize || table.is_observed() {
             return None;
         }
         let Table { heap, globals, globals_at, origin, stride, .. } = table;
@@ -386,12 +386,12 @@ impl AddressPath {
 }
 
 impl Table {
-    /// Whether operations have to be counted.
+    /// Whether operations have to be counted or recorded.
     #[inline(always)]
-    fn is_watched(&self) -> bool {
+    fn is_observed(&self) -> bool {
         // SAFETY: a word of this PE, whose job lives as long as the path is open, or of this file.
-        // Relaxed: a looker that comes misses what is under way.
-        unsafe { &*self.watched }.load(Relaxed) != 0
+        // Relaxed: what begins to observe misses what is under way.
+        unsafe { &*self.observed }.load(Relaxed) != 0
     }
 
     /// Whether an address is not null, and not in device memory.

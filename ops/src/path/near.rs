@@ -157,8 +157,8 @@ impl<M: Sharing> Context<M> {
         is_own.then(|| Near::new(self.pe().shm(), view, local_pe))
     }
 
-    /// The place of [`near`](Self::near) where nothing is traced or counted, so that nothing is
-    /// left to do but the operation itself.
+    /// The place of [`near`](Self::near) where nothing is traced, counted or recorded, so that
+    /// nothing is left to do but the operation itself.
     #[inline(always)]
     pub(crate) fn near_untraced<'a, T: Element>(
         &'a self,
@@ -166,7 +166,8 @@ impl<M: Sharing> Context<M> {
         pe: usize,
     ) -> Option<Near<'a>> {
         let local_pe = self.near_pe(pe)?;
-        let is_quick = view.allocation().is_quick_memory_of(self.pe()) && !is_traced() && !self.is_watched();
+        let is_own = view.allocation().is_host_memory_of(self.pe());
+        let is_quick = is_own && !is_traced() && !self.is_observed();
         is_quick.then(|| Near::new(self.pe().shm(), view, local_pe))
     }
 

@@ -20,7 +20,6 @@ use crate::{
         route::Here,
         start::{follow, on_device, start},
     },
-    trace::trace_operation,
 };
 
 /// A context's operations, each of which starts when an event of the program is over, as that was
@@ -95,8 +94,7 @@ impl<M: Sharing> After<'_, M> {
         is_put: bool,
     ) -> StreamOp {
         let (ctx, bytes) = (self.ctx, view.len() * size_of::<T>());
-        trace_operation(call, bytes, pe);
-        self.ctx.count(call, bytes, pe);
+        self.ctx.issued(call, bytes, pe);
         match self.start(call, (view, local), following, pe, is_put) {
             Ok(started) => started,
             Err(error) => StreamOp(Initiated::failed(error, ctx.ops())),

@@ -50,7 +50,6 @@ use crate::{
         start::{on_device, ring, start},
     },
     sealed::Sealed,
-    trace::trace_operation,
     wait::{Cmp, Wait},
 };
 
@@ -222,8 +221,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
     /// What [`put`](Self::put) returns.
     pub fn signal(&self, signal: SymRef<'_, u64>, operation: Signal, pe: usize) -> StreamOp {
         let call = "signal_op_on_stream";
-        trace_operation(call, size_of::<u64>(), pe);
-        self.ctx.count(call, size_of::<u64>(), pe);
+        self.ctx.issued(call, size_of::<u64>(), pe);
         let (ctx, view) = (self.ctx, signal.as_view());
         let checked = self.streams(call).and_then(|streams| Ok((streams, ctx.route(call, view, pe)?)));
         let (streams, to) = match checked {
@@ -329,8 +327,7 @@ impl<'a, M: Sharing> OnStream<'a, M> {
         is_put: bool,
     ) -> StreamOp {
         let bytes = view.len() * size_of::<T>();
-        trace_operation(call, bytes, pe);
-        self.ctx.count(call, bytes, pe);
+        self.ctx.issued(call, bytes, pe);
         let ctx = self.ctx;
         let checked = self.streams(call).and_then(|streams| {
             let (there, here) = ctx.routes(call, view, (local.len(), local.symmetric()), pe, is_put)?;

@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, atomic::AtomicU64};
 
+use bytemuck::{Pod, Zeroable};
 use oxshmem_base::{
     Result,
     settings::FenceSide,
@@ -25,26 +26,64 @@ pub const SCRATCH_BYTES: usize = 74 << 20;
 /// Bytes of one PE's control block.
 pub const BLOCK: usize = SCRATCH + SCRATCH_BYTES;
 
-/// Words of a board: see [`activity`](crate::activity), which says what is in them.
-pub const BOARD_WORDS: usize = BOARD_HEAD + BOARD_SLOTS * BOARD_SLOT;
-/// Words before the slots.
-pub const BOARD_HEAD: usize = 5;
 /// How many operations of a PE have a place of their own. Of more it is only known how many there
 /// are.
-pub const BOARD_SLOTS: usize = 12;
-/// Words of a slot.
-pub const BOARD_SLOT: usize = 9;
-
-/// The words of a board, in the control block of its PE.
-#[repr(transparent)]
-pub struct BoardWords(pub [AtomicU64; BOARD_WORDS]);
-
-/// Words that count: see [`counters`](crate::counters), which says what is in them.
+pub const SLOTS: usize = 12;
+/// Words that count.
 pub const COUNT_WORDS: usize = 96;
 
-/// The words that count, in the control block of their PE.
-#[repr(transparent)]
-pub struct CountWords(pub [AtomicU64; COUNT_WORDS]);
+/// What a PE shows: what it waits for, and what it has done. [`activity`](crate::activity) has the
+/// type that writes it, [`Board`](crate::activity::Board), and the one that reads it,
+/// [`Boards`](crate::activity::Boards). A copy of it has plain words.
+#[derive(Clone, Copy)]
+#[repr(C, align(128))]
+pub struct Shown<W = AtomicU64> {
+    /// Not 0 while the PE is observed: until when a looker looks in its upper half, and whether
+    /// what the PE does is recorded in its lowest bit. Operations load it, so nothing else that is
+    /// written is on its lines.
+    pub observed: W,
+    apart: [W; 15],
+    /// Says that a PE has joined, and in which form it shows what it does.
+    pub form: W,
+    /// The PE's number, and that of its process.
+    pub pe: W,
+    /// Whether it takes part in its job.
+    pub standing: W,
+    /// Operations that found no slot.
+    pub more: W,
+    /// Where in the PE's symmetric memory the executable's globals begin; all bits set if they are
+    /// not in it.
+    pub globals_at: W,
+    /// What it waits for.
+    pub slots: [Slot<W>; SLOTS],
+    behind: [W; 15],
+    /// What it has done, as far as that is counted.
+    pub counts: [W; COUNT_WORDS],
+}
+
+/// Room for one operation that waits.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Slot<W> {
+    /// Whether something is entered; changes with every entry, and is written last.
+    pub state: W,
+    /// The call's code.
+    pub call: W,
+    /// Since when it waits.
+    pub since: W,
+    /// The team, and which of its collectives it is.
+    pub team: W,
+    /// See above.
+    pub number: W,
+    /// What the call was given.
+    pub args: [W; 4],
+}
+
+// SAFETY: words and nothing between them, any bits of which are valid; so are zeros.
+unsafe impl Zeroable for Shown<u64> {}
+// SAFETY: as above.
+unsafe impl Pod for Shown<u64> {}
+const _: () = assert!(size_of::<Shown<u64>>() == 8 * (16 + 5 + 9 * SLOTS + 15 + COUNT_WORDS));
 
 /// The words at the start of each control block, every one on cache lines of its own.
 #[repr(C)]
@@ -53,15 +92,11 @@ pub struct Page {
     pub sleep: Line<Sleep>,
     /// In block 0 alone: not 0 once any PE of the host may store past the library (see `Executor`).
     pub silent_stores: Line<AtomicU32>,
-    /// What the PE waits for, to be read by anybody.
-    pub board: Line<BoardWords>,
+    /// What the PE waits for and has done, to be read by anybody.
+    pub shown: Shown,
     /// How often words of the PE's device memory may have changed, as far as that is known on the
     /// host.
     pub device_changes: Line<sync::AtomicU64>,
-    /// Until when the PE is looked at: see [`counters`](crate::counters).
-    pub watched: Line<AtomicU64>,
-    /// What it has done, as far as that is counted.
-    pub counts: Line<CountWords>,
     /// Where words have changed, if the PE asks its writers for that.
     pub notes: Line<Notes>,
     /// What kernels of devices and the engine tell each other, on pages of their own.
@@ -135,12 +170,12 @@ unsafe impl Send for Control {}
 unsafe impl Sync for Control {}
 
 impl Control {
-    /// Where in a block the board is.
-    pub const BOARD: usize = std::mem::offset_of!(Page, board);
-    /// Where the word is that a looker raises.
-    pub(crate) const WATCHED: usize = std::mem::offset_of!(Page, watched);
-    /// Where the counts are.
-    pub(crate) const COUNTS: usize = std::mem::offset_of!(Page, counts);
+    /// Where in a block the PE shows what it does.
+    pub(crate) const SHOWN: usize = std::mem::offset_of!(Page, shown);
+    /// Where the half of a word is that a looker writes.
+    pub(crate) const WATCHED_UNTIL: usize = Self::SHOWN
+        + std::mem::offset_of!(Shown, observed)
+        + if cfg!(target_endian = "little") { 4 } else { 0 };
     /// What the memory is called where the system lists what a process has open.
     pub const NAME: &'static str = "oxshmem-control";
 
@@ -196,7 +231,7 @@ impl Control {
     }
 
     /// Their memory.
-    pub fn map(&self) -> &HostMap {
+    pub fn map(&self) -> &Arc<HostMap> {
         &self.map
     }
 

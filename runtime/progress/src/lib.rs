@@ -17,8 +17,8 @@
 //! | [`bell`], [`event`], [`doorbell`] | how a store wakes a PE if, and only if, it sleeps |
 //! | [`suite`] | all ways in which the engine is driven, for the suites of what it polls |
 //! | [`record`] | what each PE has done, for people, in a file |
-//! | [`counters`] | what a PE has done, counted while a looker looks |
-//! | [`activity`], [`watchdog`] | what each PE is in, for people, and when it seems to be stuck |
+//! | [`activity`] | what each PE is in and has done, for people, where others can read it |
+//! | [`watchdog`] | says when a PE seems to be stuck |
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
@@ -27,7 +27,6 @@ pub mod bell;
 pub mod completion;
 pub mod control;
 pub mod copies;
-pub mod counters;
 pub mod doorbell;
 pub mod event;
 pub mod executor;

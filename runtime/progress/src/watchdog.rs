@@ -25,7 +25,7 @@ use oxshmem_base::{
 use oxshmem_job::Bootstrap;
 
 use crate::{
-    activity::{self, Boards, Call, PeBoard, Seen, Standing, Table, Watcher, in_memory, subject, table_of},
+    activity::{self, Boards, Call, PeBoard, Seen, Standing, Table, Watcher, subject, table_of},
     executor::Executor,
     fabric::Fabric,
 };
@@ -197,11 +197,11 @@ impl Watchdog {
 
     /// Whether all PEs of this process have left.
     fn has_nobody(&self, fabric: &Fabric) -> bool {
-        !self.blocks.clone().any(|block| activity::is_joined(&fabric.control.page(block).board.0))
+        !self.blocks.clone().any(|block| activity::is_joined(&fabric.control.page(block).shown))
     }
 
     fn is_anything_entered(&self, fabric: &Fabric) -> bool {
-        self.blocks.clone().any(|block| activity::is_anything_entered(&fabric.control.page(block).board.0))
+        self.blocks.clone().any(|block| activity::is_anything_entered(&fabric.control.page(block).shown))
     }
 
     /// Looks at all boards.
@@ -210,8 +210,8 @@ impl Watchdog {
         // What is nearly due is reported along with what is due.
         let nearly = self.limit.saturating_sub((self.limit / 10).max(Duration::from_millis(250)));
         let mut due = false;
-        for block in self.blocks.clone() {
-            let Some(PeBoard { pe, seen, .. }) = in_memory(&fabric.control, block) else { continue };
+        let boards = Boards::of(&fabric.control, &fabric.heap);
+        for PeBoard { pe, seen, .. } in self.blocks.clone().filter_map(|block| boards.read_one(block)) {
             for seen in seen {
                 let id = (pe, seen.id);
                 present.insert(id);
@@ -240,10 +240,7 @@ impl Watchdog {
         }
         if stuck.iter().any(|(_, seen)| seen.age >= self.limit) {
             reported.entries.extend(stuck.iter().map(|(pe, seen)| (*pe, seen.id)));
-            return Finding::Stuck(Box::new(Stuck {
-                entries: stuck,
-                boards: Boards::of(&fabric.control, &fabric.heap),
-            }));
+            return Finding::Stuck(Box::new(Stuck { entries: stuck, boards }));
         }
         // Beside what has been reported, something new is due no sooner than that.
         match next.or_else(|| self.is_anything_entered(fabric).then_some(self.limit)) {
@@ -288,16 +285,12 @@ impl Watchdog {
         let Stuck { entries, boards } = stuck;
         let mut lines: Vec<(String, Vec<usize>, Duration)> = Vec::new();
         let is_sync = |(_, seen): &(usize, Seen)| seen.activity.call == Call::Sync;
-        let barriers = match &boards {
-            Some(boards) if entries.iter().any(is_sync) => barriers(boards),
-            _ => HashSet::new(),
-        };
+        let barriers = if entries.iter().any(is_sync) { barriers(&boards) } else { HashSet::new() };
         for (pe, Seen { mut activity, age, .. }) in entries {
             if activity.call == Call::Sync && barriers.contains(&(activity.team, activity.number)) {
                 activity.call = Call::Barrier;
             }
-            let value = boards.as_ref().and_then(|boards| boards.value(pe, &activity));
-            let sentence = activity.sentence(value);
+            let sentence = activity.sentence(boards.value(pe, &activity));
             match lines.iter_mut().find(|(line, ..)| *line == sentence) {
                 Some((_, pes, least)) => {
                     pes.push(pe);
@@ -314,8 +307,8 @@ impl Watchdog {
         }
         let bootstrap = self.reporter.0.upgrade();
         let launcher_tells = bootstrap.as_ref().is_some_and(|bootstrap| bootstrap.stuck());
-        if !launcher_tells && let Some(boards) = &boards {
-            text += &self.table(boards, reported);
+        if !launcher_tells {
+            text += &self.table(&boards, reported);
         }
         oxshmem_base::report(text.trim_end());
     }
@@ -373,5 +366,5 @@ enum Finding {
 
 struct Stuck {
     entries: Vec<(usize, Seen)>,
-    boards: Option<Boards>,
+    boards: Boards,
 }

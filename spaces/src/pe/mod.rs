@@ -31,11 +31,11 @@ use oxshmem_net::{Net, Shm, Wires};
 use oxshmem_progress::{
     activity::{Board, Boards, Table, Watcher, table_of},
     copies::CopyEngine,
-    counters::Counters,
     executor::Executor,
     fabric::Fabric,
     failure::Failure,
     opset::{OpSet, Tally},
+    record::Recorder,
     source::Source,
     wait::WaitPolicy,
     watchdog::{Watchdog, WatchdogSlot},
@@ -44,7 +44,6 @@ use oxshmem_progress::{
 use self::{
     agreement::Abilities,
     places::{Places, beyond, symmetric},
-    recording::Recording,
 };
 pub use self::{helpers::Helpers, places::IMAGE_TAIL};
 use crate::{
@@ -58,7 +57,7 @@ use crate::{
 pub struct Pe {
     /// What [`key`](Self::key) returns. It becomes 0 when the PE leaves.
     key: AtomicUsize,
-    recording: Recording,
+    recorder: Option<Arc<Recorder>>,
     me: usize,
     block: usize,
     n_pes: usize,
@@ -67,8 +66,7 @@ pub struct Pe {
     pieces: Option<Arc<Pieces>>,
     engine: Arc<Executor>,
     fabric: Arc<Fabric>,
-    board: Arc<Board>,
-    counters: Counters,
+    board: Board,
     tally: Arc<Tally>,
     copy_engine: CopyEngine,
     offloaded: Arc<OpSet>,
@@ -174,7 +172,7 @@ impl Pe {
         engine.attach_sources(devices_polled.chain(kernels_polled).chain(nets_polled).collect())?;
         engine.start_driver(settings.driver)?;
         let key = Arc::as_ptr(&engine).addr();
-        let recording = Recording::new(bootstrap.placement(), &settings, key)?;
+        let recorder = recording::begin(bootstrap.placement(), &settings, &board)?;
         // Nobody rings before everybody's bell is attached and everybody's process registered its
         // barrier.
         bootstrap.barrier().await?;
@@ -184,7 +182,7 @@ impl Pe {
         }
         Ok(Arc::new(Self {
             key: AtomicUsize::new(key),
-            recording,
+            recorder,
             me,
             block,
             n_pes,
@@ -192,9 +190,8 @@ impl Pe {
             pieces,
             shm: Shm::new(Arc::clone(&fabric), fence_side),
             engine,
-            counters: Counters::new(Arc::clone(&fabric.control), block),
             fabric,
-            board: Arc::new(board),
+            board,
             copy_engine: CopyEngine::new(settings.offload_threshold),
             offloaded: Arc::default(),
             tally: Arc::default(),
@@ -283,16 +280,10 @@ impl Pe {
         &self.engine
     }
 
-    /// Where this PE says what it is stuck in.
+    /// Where this PE shows what it is stuck in, and what it has done while a looker looks.
     #[inline(always)]
-    pub fn board(&self) -> &Arc<Board> {
+    pub fn board(&self) -> &Board {
         &self.board
-    }
-
-    /// What this PE counts while a looker looks.
-    #[inline(always)]
-    pub fn counters(&self) -> &Counters {
-        &self.counters
     }
 
     /// How many operations of this PE's contexts are under way, or have failed.
@@ -303,7 +294,7 @@ impl Pe {
     /// What the PEs of this host are stuck in.
     pub fn table(&self) -> Table {
         let boards = Boards::of(&self.fabric.control, &self.fabric.heap);
-        boards.map(|boards| table_of(&boards.read(), &boards, &self.placement().host)).unwrap_or_default()
+        table_of(&boards.read(), &boards, &self.placement().host)
     }
 
     /// The helper for large nonblocking copies.
@@ -501,7 +492,7 @@ impl Pe {
     pub fn leave(&self) -> bool {
         let first = self.key.swap(0, Ordering::AcqRel) != 0;
         if first {
-            self.recording.end();
+            self.end_recording();
             self.board.leave();
             if let Some(net) = &self.net {
                 net.close();

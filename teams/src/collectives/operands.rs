@@ -110,7 +110,6 @@ impl<'a> Operands<'a> {
     #[inline(always)]
     fn ours(&self) -> Result<()> {
         self.core.check_turn(self.call)?;
-        self.core.group.pe().counters().collective();
         let pe = self.core.group.pe();
         if self.memory.iter().all(|memory| memory.is_host_memory_of(pe)) {
             Ok(())

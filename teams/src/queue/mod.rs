@@ -47,8 +47,7 @@ use oxshmem_base::{
 };
 use oxshmem_ops::context::ContextHandles;
 use oxshmem_progress::{
-    activity::{Activity, Call, Place},
-    counters::Count,
+    activity::{Activity, Call, Count, Place},
     run_flag::RunFlag,
 };
 use oxshmem_spaces::allocation::Allocation;
@@ -159,7 +158,7 @@ impl Core {
             this: this.clone(),
         });
         registry.add(&core);
-        core.group.pe().counters().changed(Count::Teams, 1);
+        core.group.pe().board().changed(Count::Teams, 1);
         core
     }
 
@@ -186,7 +185,7 @@ impl Core {
     pub(crate) fn set_destroyed(&self) -> bool {
         let first = !self.destroyed.swap(true, Ordering::Relaxed);
         if first {
-            self.group.pe().counters().changed(Count::Teams, 1_usize.wrapping_neg());
+            self.group.pe().board().changed(Count::Teams, 1_usize.wrapping_neg());
         }
         first
     }
@@ -204,7 +203,6 @@ impl Core {
         if let Err(error) = self.check_turn("sync") {
             return Collective::failed(error);
         }
-        self.group.pe().counters().collective();
         if self.group.wide().is_some() {
             return self.sync_wide();
         }

@@ -20,10 +20,21 @@ const MOST: usize = 4096;
 pub(super) struct Recorded(Mutex<Vec<(u64, Slot)>>);
 
 impl Core {
-    /// When a collective is called, if that is to be recorded.
+    /// Counts a collective that is called, if that is wanted. Returns when that was, if it is to be
+    /// recorded.
     #[inline(always)]
     pub(super) fn called(&self) -> Option<u64> {
-        self.group.pe().recorder().map(|recorder| recorder.now())
+        if self.group.pe().board().is_observed() { self.observe() } else { None }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn observe(&self) -> Option<u64> {
+        let pe = self.group.pe();
+        if pe.board().is_watched() {
+            pe.board().collective();
+        }
+        pe.recorder().map(|recorder| recorder.now())
     }
 
     /// Records a collective with this number, which was called at `called`. A ticket of 0 says that

@@ -78,7 +78,8 @@ impl Core {
     }
 
     pub(super) fn push_task(&self, shown: Shown, signature: Signature, task: Task) -> Collective<'_> {
-        let called = self.called();
+        // What is not shown the program has not called.
+        let called = if matches!(shown, Shown::Nothing) { None } else { self.called() };
         let (number, ticket) = self.enqueue(shown, signature, task);
         match shown {
             Shown::As(activity) => self.record(called, number, ticket, || activity),
@@ -115,7 +116,6 @@ impl Core {
         if let Err(error) = self.check_turn(call) {
             return self.failed_run(error);
         }
-        self.group.pe().counters().collective();
         let flight = Arc::new(Flight::default());
         let landing = Landing::new(&flight, call);
         let (group, signature) = (Arc::clone(&self.group), Signature::named(call));

@@ -1,58 +1,45 @@
-//! What a PE is stuck in, written where others can read it.
+//! What a PE is in and what it has done, written where others can read it.
 //!
-//! Each PE has a [`Board`] in its control block: some slots of plain words. An operation that has
-//! spun in vain and leaves its waiting to the engine [enters](Board::enter) what it waits for,
-//! and takes it off the board when that is over; one that finishes before never comes near it.
-//! A process that maps or holds the control memory reads the boards of all PEs of the host
-//! ([`Boards`]): the process's own watchdog, which speaks up when an entry grows old, and `oshrun`,
-//! which prints the [`Table`] of all PEs.
+//! Each PE has in its control block one struct of plain words, [`Shown`]. Its own code writes it by
+//! way of a [`Board`]. A process that maps or holds the control memory reads those of all PEs of
+//! the host by way of [`Boards`]: the process's own watchdog, which speaks up when an entry grows
+//! old, `oshrun`, which prints the [`Table`] of all PEs, and `oshtop`.
 //!
-//! A slot's first word counts its changes, so that a reader can tell an entry that changed under
-//! its eyes, and takes it for gone.
+//! An operation that has spun in vain and leaves its waiting to the engine [enters](Board::enter)
+//! what it waits for in a slot, and takes it off the board when that is over; one that finishes
+//! before never comes near it. A slot's first word counts its changes, so that a reader can tell an
+//! entry that changed under its eyes, and takes it for gone.
+//!
+//! Operations count, and are recorded, only while the PE is [observed](Board::is_observed).
 
 mod call;
+mod counters;
 mod describe;
 mod read;
 mod table;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
-use std::sync::atomic::fence;
-
-use rustix::time::ClockId;
-use rustix::time::clock_gettime;
-
-pub use call::Call;
-pub use read::{Boards, PeBoard, Seen, Standing, in_memory};
-pub use table::{Row, Table, list, subject, table_of};
+use std::{
+    ptr::NonNull,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering, fence},
+    },
+};
 
 use oxshmem_memory::Extent;
+use rustix::time::{ClockId, clock_gettime};
 
-use crate::control::BoardWords;
-use crate::control::Control;
-use crate::counters::{is_watched, waited};
-
-// A slot has these words: state, call, since, team, number, and four arguments.
-use crate::control::BOARD_HEAD as HEAD;
-use crate::control::BOARD_SLOT as SLOT;
-use crate::control::BOARD_SLOTS as SLOTS;
-use crate::control::BOARD_WORDS as WORDS;
+pub use self::{
+    call::Call,
+    counters::{CLASSES, Count, Counts, Kind, class_end},
+    read::{Boards, PeBoard, Seen, Standing},
+    table::{Row, Table, list, subject, table_of},
+};
+use crate::control::{Control, SLOTS, Shown, Slot};
 
 /// Says that a board is one, and in which form. To be changed with the form, or with the meaning of
 /// arguments.
-const FORM: u64 = 0x6f78_7368_6d65_6d03;
-
-// The words of the head.
-const FORM_WORD: usize = 0;
-/// The PE's number, and that of its process.
-const PE_WORD: usize = 1;
-const STANDING_WORD: usize = 2;
-/// Operations that found no slot.
-const MORE_WORD: usize = 3;
-/// Where in the PE's symmetric memory the executable's globals begin; all bits set if they are not
-/// in it.
-const GLOBALS_WORD: usize = 4;
+const FORM: u64 = 0x6f78_7368_6d65_6d04;
 
 // The numbers of the teams that nobody has made.
 /// All PEs.
@@ -72,16 +59,16 @@ const WRITING: u64 = 1;
 const ENTERED: u64 = 2;
 const STATES: u64 = 4;
 
-/// Whether the PE of this board has joined, and not left.
-pub fn is_joined(board: &BoardWords) -> bool {
-    board.0[STANDING_WORD].load(Ordering::Relaxed) == Standing::Joined as u64
+/// Whether the PE that shows this has joined, and not left.
+pub(crate) fn is_joined(shown: &Shown) -> bool {
+    // Relaxed: a flag, which orders nothing.
+    shown.standing.load(Ordering::Relaxed) == Standing::Joined as u64
 }
 
 /// Whether an operation is entered, or about to be.
-pub fn is_anything_entered(board: &BoardWords) -> bool {
-    let slots = board.0[HEAD..].iter().step_by(SLOT);
+pub(crate) fn is_anything_entered(shown: &Shown) -> bool {
     // SeqCst: see `Board::put`.
-    is_joined(board) && slots.into_iter().any(|state| state.load(Ordering::SeqCst) % STATES != FREE)
+    is_joined(shown) && shown.slots.iter().any(|slot| slot.state.load(Ordering::SeqCst) % STATES != FREE)
 }
 
 /// What learns of entries: the watchdog of the process.
@@ -246,30 +233,36 @@ impl Activity {
     }
 }
 
-/// Where a PE says what it waits for.
+/// Where a PE shows what it waits for and what it does. A clone is the same board.
 ///
 /// Entering costs about as much as a lock that is free: it is for operations that are about to
 /// sleep.
 ///
 /// ```
-/// # use std::sync::Arc;
 /// # use oxshmem_progress::fabric::Fabric;
 /// # let fabric = Fabric::new(1, 1 << 16, false)?;
 /// use oxshmem_progress::activity::{Activity, Board, Call};
 ///
-/// let board = Arc::new(Board::new(fabric.control, 0, 0, None, None));
+/// let board = Board::new(fabric.control, 0, 0, None, None);
 /// let entry = board.enter(&Activity::collective(Call::Sync, 0, 7));
 /// assert_eq!(board.seen()[0].activity.to_string(), "sync #7 on the world team");
 /// drop(entry); // it is over
 /// assert!(board.seen().is_empty());
 /// # Ok::<(), oxshmem_base::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Board {
+    /// What operations look at, without a way to it that they would have to go.
+    shown: NonNull<Shown>,
     control: Arc<Control>,
     block: usize,
     watchdog: Option<Arc<dyn Watcher>>,
 }
+
+// SAFETY: `shown` is in the memory of `control`, which is `Send` and `Sync`, and atomic.
+unsafe impl Send for Board {}
+// SAFETY: as above.
+unsafe impl Sync for Board {}
 
 /// The place of an entry. It does not end by itself: see [`Entry`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -294,27 +287,26 @@ impl Board {
         globals_at: Option<usize>,
         watchdog: Option<Arc<dyn Watcher>>,
     ) -> Self {
-        let words = &control.page(block).board.0.0;
-        let globals_at = globals_at.map_or(u64::MAX, |at| at as u64);
-        words[GLOBALS_WORD].store(globals_at, Ordering::Relaxed);
-        words[PE_WORD].store(me as u64 | u64::from(std::process::id()) << 32, Ordering::Relaxed);
-        words[STANDING_WORD].store(Standing::Joined as u64, Ordering::Relaxed);
-        // Release: who sees the form sees the rest of the head.
-        words[FORM_WORD].store(FORM, Ordering::Release);
-        Self { control, block, watchdog }
+        let shown = &control.page(block).shown;
+        shown.globals_at.store(globals_at.map_or(u64::MAX, |at| at as u64), Ordering::Relaxed);
+        shown.pe.store(me as u64 | u64::from(std::process::id()) << 32, Ordering::Relaxed);
+        shown.standing.store(Standing::Joined as u64, Ordering::Relaxed);
+        // Release: who sees the form sees what was stored above.
+        shown.form.store(FORM, Ordering::Release);
+        Self { shown: NonNull::from(shown), control, block, watchdog }
     }
 
     /// Enters what this PE waits for, until the entry is dropped.
-    pub fn enter(self: &Arc<Self>, activity: &Activity) -> Entry {
-        Entry { place: self.put(activity), board: Arc::clone(self) }
+    pub fn enter(&self, activity: &Activity) -> Entry {
+        Entry { place: self.put(activity), board: self.clone() }
     }
 
     /// [`enter`](Self::enter), for those who [`take`](Self::take) the entry off again themselves.
     pub fn put(&self, activity: &Activity) -> Place {
-        let place = match (0..SLOTS).find(|&slot| self.try_put(slot, activity)) {
+        let place = match (0..SLOTS).find(|&slot| self.try_put(&self.shown().slots[slot], activity)) {
             Some(slot) => Place(slot as u8),
             None => {
-                self.words()[MORE_WORD].fetch_add(1, Ordering::SeqCst);
+                self.shown().more.fetch_add(1, Ordering::SeqCst);
                 MORE
             }
         };
@@ -329,13 +321,12 @@ impl Board {
     pub fn take(&self, place: Place) {
         match place {
             Place::NONE => {}
-            MORE => _ = self.words()[MORE_WORD].fetch_sub(1, Ordering::Relaxed),
+            MORE => _ = self.shown().more.fetch_sub(1, Ordering::Relaxed),
             Place(slot) => {
-                let [state, _, since, ..] = self.slot(slot.into()) else { return };
+                let Slot { state, since, .. } = &self.shown().slots[usize::from(slot)];
                 if self.is_watched() {
                     // Relaxed: as below.
-                    let nanos = exactly_now().saturating_sub(since.load(Ordering::Relaxed));
-                    waited(self.control.page(self.block), nanos);
+                    self.waited(exactly_now().saturating_sub(since.load(Ordering::Relaxed)));
                 }
                 // Relaxed: nobody else changes the slot while it is ours.
                 let entered = state.load(Ordering::Relaxed);
@@ -344,50 +335,44 @@ impl Board {
         }
     }
 
-    /// What is on this board now.
+    /// What is on this board now, as others see it.
     pub fn seen(&self) -> Vec<Seen> {
-        read::in_memory(&self.control, self.block).map(|board| board.seen).unwrap_or_default()
+        let board = Boards::here(&self.control).read_one(self.block);
+        board.map(|board| board.seen).unwrap_or_default()
     }
 
     /// The PE has left the job: whatever is still entered is nobody's any more.
     pub fn leave(&self) {
-        self.words()[STANDING_WORD].store(Standing::Finalized as u64, Ordering::Relaxed);
+        self.shown().standing.store(Standing::Finalized as u64, Ordering::Relaxed);
         if let Some(watchdog) = &self.watchdog {
             watchdog.left();
         }
     }
 
-    fn try_put(&self, slot: usize, activity: &Activity) -> bool {
-        let [state, words @ ..] = self.slot(slot) else { return false };
-        let free = state.load(Ordering::Relaxed);
+    fn try_put(&self, slot: &Slot<AtomicU64>, activity: &Activity) -> bool {
+        let free = slot.state.load(Ordering::Relaxed);
         if free % STATES != FREE
-            || state.compare_exchange(free, free + WRITING, Ordering::SeqCst, Ordering::Relaxed).is_err()
+            || slot.state.compare_exchange(free, free + WRITING, Ordering::SeqCst, Ordering::Relaxed).is_err()
         {
             return false;
         }
         // Who sees one of the words below also sees that the slot is being written.
         fence(Ordering::Release);
-        let Activity { call, team, number, args: [a, b, c, d] } = *activity;
-        let since = if self.is_watched() { exactly_now() } else { now() };
-        for (word, value) in words.iter().zip([call as u64, since, team, number, a, b, c, d]) {
-            word.store(value, Ordering::Relaxed);
-        }
+        let Activity { call, team, number, args } = *activity;
+        slot.call.store(call as u64, Ordering::Relaxed);
+        slot.since.store(if self.is_watched() { exactly_now() } else { now() }, Ordering::Relaxed);
+        slot.team.store(team, Ordering::Relaxed);
+        slot.number.store(number, Ordering::Relaxed);
+        slot.args.iter().zip(args).for_each(|(word, arg)| word.store(arg, Ordering::Relaxed));
         // Release: who sees the slot entered sees what was entered.
-        state.store(free + ENTERED, Ordering::Release);
+        slot.state.store(free + ENTERED, Ordering::Release);
         true
     }
 
-    /// Whether a looker wants waits to be counted.
-    fn is_watched(&self) -> bool {
-        is_watched(self.control.page(self.block))
-    }
-
-    fn words(&self) -> &[AtomicU64; WORDS] {
-        &self.control.page(self.block).board.0.0
-    }
-
-    fn slot(&self, slot: usize) -> &[AtomicU64] {
-        &self.words()[HEAD + slot * SLOT..][..SLOT]
+    #[inline(always)]
+    fn shown(&self) -> &Shown {
+        // SAFETY: it is in the memory of `control`, which lives as long as `self`.
+        unsafe { self.shown.as_ref() }
     }
 }
 
@@ -395,7 +380,7 @@ impl Board {
 #[derive(Debug)]
 #[must_use = "the entry is gone when this is dropped"]
 pub struct Entry {
-    board: Arc<Board>,
+    board: Board,
     place: Place,
 }
 

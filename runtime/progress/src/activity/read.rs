@@ -2,22 +2,23 @@
 
 use std::{
     collections::HashMap,
-    os::fd::{AsFd, OwnedFd},
-    sync::atomic::{Ordering, fence},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::{
+        Arc,
+        atomic::{Ordering, fence},
+    },
     time::Duration,
 };
 
+use bytemuck::Zeroable;
 use oxshmem_base::sync::{Mutex, lock};
 use oxshmem_memory::{HostMap, SegmentId, Shape};
 
 use super::{
-    Activity, Call, ENTERED, FORM, FORM_WORD, GLOBALS, GLOBALS_WORD, HEAD, MORE_WORD, PE_WORD, Place,
-    SEGMENT_BIT, SLOT, STANDING_WORD, STATES, WORDS, call::Family, now,
+    Activity, Call, Counts, ENTERED, FORM, GLOBALS, Place, SEGMENT_BIT, STATES, call::Family,
+    counters::until, now,
 };
-use crate::{
-    control::{BLOCK, COUNT_WORDS, Control},
-    counters::{Counts, until},
-};
+use crate::control::{BLOCK, Control, Shown, Slot};
 
 /// Whether a PE takes part in its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,8 @@ pub struct PeBoard {
     pub seen: Vec<Seen>,
     /// How many more operations wait, which found no slot.
     pub more: u64,
+    /// What the PE has done, as far as that was counted.
+    pub counts: Counts,
 }
 
 /// The boards of the PEs of one host, as any process reads them that has the descriptors of their
@@ -87,20 +90,13 @@ impl Boards {
     }
 
     /// The boards of the PEs of a host, whose memory this process has mapped.
-    pub fn of(control: &Control, heap: &HostMap) -> Option<Self> {
-        let memory = |map: &HostMap| {
-            let shape = map.shape();
-            // SAFETY: boards are only read by them.
-            let own = unsafe { map.own_descriptors() }
-                .iter()
-                .map(|it| it.try_clone().ok())
-                .collect::<Option<_>>()?;
-            // SAFETY: boards are only read by it.
-            let fd = unsafe { map.descriptor() }.try_clone_to_owned().ok()?;
-            Some(Memory { fd, shape, own })
-        };
-        let (control, heap) = (memory(control.map())?, Some(memory(heap)?));
-        Some(Self { control, heap, owners: Mutex::default() })
+    pub fn of(control: &Control, heap: &Arc<HostMap>) -> Self {
+        Self { heap: Some(Memory::mapped(heap)), ..Self::here(control) }
+    }
+
+    /// [`of`](Self::of), without what words have for values.
+    pub(super) fn here(control: &Control) -> Self {
+        Self { control: Memory::mapped(control.map()), heap: None, owners: Mutex::default() }
     }
 
     /// Those in the file `control`, which another process has open under the name
@@ -109,7 +105,7 @@ impl Boards {
         let len = usize::try_from(rustix::fs::fstat(&control).ok()?.st_size).ok()?;
         let shape = Shape { local_pes: len / BLOCK, stride: BLOCK, parts: Vec::new() };
         let is_whole = len > 0 && len.is_multiple_of(BLOCK);
-        let control = Memory { fd: control, shape, own: Vec::new() };
+        let control = Memory { shape, descriptors: Descriptors::Open(control, Vec::new()) };
         is_whole.then(|| Self { control, heap: None, owners: Mutex::default() })
     }
 
@@ -118,26 +114,16 @@ impl Boards {
         self.control.shape.local_pes
     }
 
-    /// What a PE that has joined has done: see [`counters`](crate::counters).
-    pub fn counts(&self, pe: usize) -> Option<Counts> {
-        let mut words = [[0; 8]; COUNT_WORDS];
-        self.control.read(self.local_pe_of(pe)?, Control::COUNTS, words.as_flattened_mut())?;
-        Some(Counts(words.map(u64::from_ne_bytes)))
-    }
-
-    /// Has the PEs that have joined count what they do for so long from now on. It writes one word
-    /// to the control block of each.
+    /// Has the PEs that have joined count what they do for so long from now on. It writes half a
+    /// word to the control block of each.
     pub fn watch_for(&self, time: Duration) {
-        for local_pe in (0..self.local_pes()).filter(|&local_pe| self.owner(local_pe).is_some()) {
-            let mut before = [0; 8];
-            let until = until(time);
+        let until = until(time);
+        for local_pe in 0..self.local_pes() {
             // A PE that counts for itself, or for another looker, goes on for as long as it would.
-            if self.control.read(local_pe, Control::WATCHED, &mut before).is_some()
-                && u64::from_ne_bytes(before) < until
-            {
-                let at = (local_pe * BLOCK + Control::WATCHED) as u64;
+            if self.joined(local_pe).is_some_and(|shown| shown.observed >> 32 < until.into()) {
+                let at = (local_pe * BLOCK + Control::WATCHED_UNTIL) as u64;
                 // Where it cannot be written, nothing is counted.
-                let _ = rustix::io::pwrite(&self.control.fd, &until.to_ne_bytes(), at);
+                let _ = rustix::io::pwrite(self.control.descriptors().0, &until.to_ne_bytes(), at);
             }
         }
     }
@@ -153,7 +139,7 @@ impl Boards {
         let local_pe = self.local_pe_of(pe)?;
         let offset = match segment {
             HEAP => offset,
-            GLOBALS => self.head(local_pe)?[GLOBALS_WORD].checked_add(offset)?,
+            GLOBALS => self.shown(local_pe)?.globals_at.checked_add(offset)?,
             _ => return None,
         };
         let mut bytes = [0; 8];
@@ -179,69 +165,53 @@ impl Boards {
 
     /// The PE of the job that a local PE is, once that has joined.
     fn owner(&self, local_pe: usize) -> Option<usize> {
-        let head = self.head(local_pe)?;
-        (head[FORM_WORD] == FORM).then_some(head[PE_WORD] as u32 as usize)
+        Some(self.joined(local_pe)?.pe as u32 as usize)
     }
 
-    fn head(&self, local_pe: usize) -> Option<[u64; HEAD]> {
-        let mut words = [[0; 8]; HEAD];
-        self.control.read(local_pe, Control::BOARD, words.as_flattened_mut())?;
-        Some(words.map(u64::from_ne_bytes))
+    /// What a local PE shows, once it has joined.
+    fn joined(&self, local_pe: usize) -> Option<Shown<u64>> {
+        self.shown(local_pe).filter(|shown| shown.form == FORM)
     }
 
-    fn read_one(&self, local_pe: usize) -> Option<PeBoard> {
-        decode(|words: &mut [u64; WORDS]| {
-            let mut bytes = [[0; 8]; WORDS];
-            self.control.read(local_pe, Control::BOARD, bytes.as_flattened_mut())?;
-            *words = bytes.map(u64::from_ne_bytes);
-            Some(())
-        })
+    fn shown(&self, local_pe: usize) -> Option<Shown<u64>> {
+        let mut shown = Shown::zeroed();
+        self.control.read(local_pe, Control::SHOWN, bytemuck::bytes_of_mut(&mut shown))?;
+        Some(shown)
     }
-}
 
-/// The board of a local PE.
-pub fn in_memory(control: &Control, local_pe: usize) -> Option<PeBoard> {
-    let board = &control.page(local_pe).board.0.0;
-    decode(|words: &mut [u64; WORDS]| {
-        // Relaxed: `decode` has the fences.
-        words.iter_mut().zip(board).for_each(|(to, from)| *to = from.load(Ordering::Relaxed));
-        Some(())
-    })
-}
-
-/// Makes sense of a board that `copy` copies. What changes meanwhile is left out.
-fn decode(copy: impl Fn(&mut [u64; WORDS]) -> Option<()>) -> Option<PeBoard> {
-    let (mut before, mut words, mut after) = ([0; WORDS], [0; WORDS], [0; WORDS]);
-    copy(&mut before)?;
-    // With the writer's release: what we copy next belongs to the states just copied, or to later
-    // ones. And the states copied last are no older than the words.
-    fence(Ordering::Acquire);
-    copy(&mut words)?;
-    fence(Ordering::Acquire);
-    copy(&mut after)?;
-    if words[FORM_WORD] != FORM {
-        return None;
+    /// The board of a local PE. What changes meanwhile is left out.
+    pub(crate) fn read_one(&self, local_pe: usize) -> Option<PeBoard> {
+        let before = self.shown(local_pe)?;
+        // With the writer's release: what we copy next belongs to the states just copied, or to
+        // later ones. And the states copied last are no older than the words.
+        fence(Ordering::Acquire);
+        let shown = self.joined(local_pe)?;
+        fence(Ordering::Acquire);
+        let after = self.shown(local_pe)?;
+        let mut board = PeBoard {
+            pe: shown.pe as u32 as usize,
+            pid: (shown.pe >> 32) as u32,
+            standing: Standing::Finalized,
+            seen: Vec::new(),
+            more: 0,
+            counts: Counts(shown.counts),
+        };
+        if shown.standing == Standing::Joined as u64 {
+            (board.standing, board.more) = (Standing::Joined, shown.more);
+            let (now, states) = (now(), before.slots.iter().zip(&after.slots));
+            board.seen.extend(shown.slots.iter().zip(states).enumerate().filter_map(
+                |(at, (&Slot { call, since, team, number, args, .. }, (before, after)))| {
+                    let whole = before.state % STATES == ENTERED && after.state == before.state;
+                    let call = Call::from_code(call).filter(|_| whole)?;
+                    let activity = Activity { call, team, number, args }.apart_from(shown.globals_at);
+                    let age = Duration::from_nanos(now.saturating_sub(since));
+                    Some(Seen { activity, age, id: (at, before.state) })
+                },
+            ));
+            board.seen.sort_by_key(|seen| std::cmp::Reverse(seen.age));
+        }
+        Some(board)
     }
-    let standing =
-        if words[STANDING_WORD] == Standing::Joined as u64 { Standing::Joined } else { Standing::Finalized };
-    let (mut seen, mut more, now) = (Vec::new(), 0, now());
-    if standing == Standing::Joined {
-        more = words[MORE_WORD];
-        let globals_at = words[GLOBALS_WORD];
-        let slots = words[HEAD..].chunks_exact(SLOT).enumerate();
-        seen.extend(slots.filter_map(|(slot, words)| {
-            let &[_, call, since, team, number, ref args @ ..] = words else { return None };
-            let state = before[HEAD + slot * SLOT];
-            let whole = state % STATES == ENTERED && after[HEAD + slot * SLOT] == state;
-            let call = Call::from_code(call).filter(|_| whole)?;
-            let activity = Activity { call, team, number, args: args.try_into().ok()? };
-            let activity = activity.apart_from(globals_at);
-            Some(Seen { activity, age: Duration::from_nanos(now.saturating_sub(since)), id: (slot, state) })
-        }));
-        seen.sort_by_key(|seen| std::cmp::Reverse(seen.age));
-    }
-    let (pe, pid) = (words[PE_WORD] as u32 as usize, (words[PE_WORD] >> 32) as u32);
-    Some(PeBoard { pe, pid, standing, seen, more })
 }
 
 /// The segment of the heap, behind which the globals are.
@@ -264,18 +234,37 @@ impl Activity {
 /// Shared memory of a host's PEs, a block for each.
 #[derive(Debug)]
 struct Memory {
-    fd: OwnedFd,
     shape: Shape,
-    /// Of the parts that have their own.
-    own: Vec<OwnedFd>,
+    descriptors: Descriptors,
+}
+
+/// What memory is read by: that of all blocks, and that of the parts that have their own.
+#[derive(Debug)]
+enum Descriptors {
+    /// The map's, of memory that is mapped here.
+    Mapped(Arc<HostMap>),
+    /// Its own.
+    Open(OwnedFd, Vec<OwnedFd>),
 }
 
 impl Memory {
+    fn mapped(map: &Arc<HostMap>) -> Self {
+        Self { shape: map.shape(), descriptors: Descriptors::Mapped(Arc::clone(map)) }
+    }
+
     fn open(memory: &OwnedFd, shape: &OwnedFd, more: &[OwnedFd]) -> Option<Self> {
         let shape = Shape::read(shape.as_fd()).ok()?;
         let own = more.get(..shape.own_memories())?;
         let own = own.iter().map(|it| it.try_clone().ok()).collect::<Option<_>>()?;
-        Some(Self { fd: memory.try_clone().ok()?, shape, own })
+        Some(Self { descriptors: Descriptors::Open(memory.try_clone().ok()?, own), shape })
+    }
+
+    fn descriptors(&self) -> (BorrowedFd<'_>, &[OwnedFd]) {
+        match &self.descriptors {
+            // SAFETY: all that is written by them is the half of a word that is a looker's.
+            Descriptors::Mapped(map) => unsafe { (map.descriptor(), map.own_descriptors()) },
+            Descriptors::Open(all, own) => (all.as_fd(), own),
+        }
     }
 
     fn read(&self, local_pe: usize, offset: usize, bytes: &mut [u8]) -> Option<()> {
@@ -285,11 +274,14 @@ impl Memory {
         if local_pe >= local_pes || end > stride {
             return None;
         }
-        let own = parts.iter().filter(|part| part.own).zip(&self.own);
+        let (all, own) = self.descriptors();
+        let own = parts.iter().filter(|part| part.own).zip(own);
         let within = own.into_iter().find(|(part, _)| (part.start..part.start + part.len).contains(&offset));
         let (fd, at) = match within {
-            Some((part, fd)) => (fd, local_pe.checked_mul(part.len)?.checked_add(offset - part.start)?),
-            None => (&self.fd, local_pe.checked_mul(stride)?.checked_add(offset)?),
+            Some((part, fd)) => {
+                (fd.as_fd(), local_pe.checked_mul(part.len)?.checked_add(offset - part.start)?)
+            }
+            None => (all, local_pe.checked_mul(stride)?.checked_add(offset)?),
         };
         (rustix::io::pread(fd, bytes, at as u64) == Ok(len)).then_some(())
     }
@@ -313,14 +305,15 @@ mod tests {
     #[test]
     fn entries_come_and_go_and_those_without_a_slot_are_counted() {
         let control = control(2);
-        let board = Arc::new(Board::new(Arc::clone(&control), 1, 1, None, None));
-        assert!(in_memory(&control, 0).is_none(), "PE 0 has not joined");
+        let boards = Boards::here(&control);
+        let board = Board::new(Arc::clone(&control), 1, 1, None, None);
+        assert!(boards.read_one(0).is_none(), "PE 0 has not joined");
         let entries: Vec<_> =
             (1..=SLOTS as u64 + 2).map(|n| board.enter(&Activity::collective(Call::Sync, 0, n))).collect();
-        let read = in_memory(&control, 1).unwrap();
+        let read = boards.read_one(1).unwrap();
         assert_eq!((read.pe, read.seen.len(), read.more), (1, SLOTS, 2));
         drop(entries);
-        let read = in_memory(&control, 1).unwrap();
+        let read = boards.read_one(1).unwrap();
         assert_eq!((read.seen.len(), read.more, read.standing), (0, 0, Standing::Joined));
         let place = board.put(&Activity::new(Call::Quiet));
         board.leave();
@@ -332,11 +325,11 @@ mod tests {
     #[test]
     fn an_entry_that_changes_while_it_is_read_is_never_seen_in_parts() {
         let control = control(1);
-        let board = Arc::new(Board::new(Arc::clone(&control), 0, 0, None, None));
+        let board = Board::new(Arc::clone(&control), 0, 0, None, None);
         let over = Arc::new(AtomicBool::new(false));
         let writers: Vec<_> = (0..2u64)
             .map(|writer| {
-                let (board, over) = (Arc::clone(&board), Arc::clone(&over));
+                let (board, over) = (board.clone(), Arc::clone(&over));
                 std::thread::spawn(move || {
                     let mut n = writer;
                     while !over.load(Ordering::Relaxed) {
@@ -351,7 +344,7 @@ mod tests {
         let mut whole = 0;
         let deadline = std::time::Instant::now() + Duration::from_secs(5);
         for _ in 0..200_000 {
-            for Seen { activity, .. } in in_memory(&control, 0).unwrap().seen {
+            for Seen { activity, .. } in board.seen() {
                 assert_eq!((activity.team, activity.args), (activity.number, [activity.number; 4]));
                 whole += 1;
             }
@@ -369,7 +362,7 @@ mod tests {
     fn another_process_reads_the_same_by_descriptor_and_refuses_what_is_no_board() {
         use oxshmem_job::Shared;
         let fabric = Fabric::new(2, 1 << 16, true).unwrap();
-        let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, None, None));
+        let board = Board::new(Arc::clone(&fabric.control), 1, 1, None, None);
         // SAFETY: boards are only read by them.
         let offer = unsafe { fabric.to_descriptors() }.unwrap();
         let boards = Boards::from_offer(&offer).unwrap();
@@ -402,21 +395,18 @@ mod tests {
 
     #[test]
     fn a_looker_that_has_the_control_memory_alone_reads_boards_and_has_pes_count() {
-        use crate::counters::{Count, Counters, Kind};
         let fabric = Fabric::new(2, 1 << 16, true).unwrap();
-        let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 5, None, None));
-        let counters = Counters::new(Arc::clone(&fabric.control), 1);
+        let board = Board::new(Arc::clone(&fabric.control), 1, 5, None, None);
         // SAFETY: boards are only read by it, and the word of lookers written.
         let memory = unsafe { fabric.control.map().descriptor() }.try_clone_to_owned().unwrap();
         let boards = Boards::in_file(memory).unwrap();
-        counters.operation(Kind::Put, 8, Some(0));
-        assert_eq!(boards.counts(5).unwrap().operations(), 0, "nothing looks yet");
+        assert!(!board.is_watched(), "nothing looks yet");
         boards.watch_for(Duration::from_secs(60));
-        counters.operation(Kind::Put, 8, Some(0));
+        assert!(board.is_watched());
+        board.operation(Kind::Put, 8, Some(0));
         drop(board.enter(&Activity::new(Call::Quiet)));
-        let counts = boards.counts(5).unwrap();
-        assert_eq!((counts.operations(), counts.of(Count::Waits)), (1, 1));
-        assert!(boards.counts(0).is_none(), "PE 0 has not joined");
+        let [pe] = &boards.read()[..] else { panic!("one PE has joined") };
+        assert_eq!((pe.pe, pe.counts.operations(), pe.counts.of(Count::Waits)), (5, 1, 1));
         assert_eq!((boards.local_pes(), boards.read().len()), (2, 1));
         let other = oxshmem_base::memfd::zeroed("other", 1 << 12).unwrap();
         assert!(Boards::in_file(other).is_none());
@@ -428,7 +418,7 @@ mod tests {
         use oxshmem_memory::{Extent, SegmentId};
         const GLOBALS_AT: usize = 4096;
         let fabric = Fabric::new(2, 1 << 16, true).unwrap();
-        let board = Arc::new(Board::new(Arc::clone(&fabric.control), 1, 1, Some(GLOBALS_AT), None));
+        let board = Board::new(Arc::clone(&fabric.control), 1, 1, Some(GLOBALS_AT), None);
         // SAFETY: boards are only read by them.
         let offer = unsafe { fabric.to_descriptors() }.unwrap();
         let boards = Boards::from_offer(&offer).unwrap();
@@ -457,7 +447,7 @@ mod tests {
         );
         assert_eq!(seen(lock), "set_lock(lock at globals offset 0x0, which this PE has)");
         // A PE without globals has all of it in the heap.
-        let none = Arc::new(Board::new(Arc::clone(&fabric.control), 0, 0, None, None));
+        let none = Board::new(Arc::clone(&fabric.control), 0, 0, None, None);
         let _entry = none.enter(&lock);
         assert_eq!(
             none.seen()[0].activity.to_string(),

@@ -152,12 +152,12 @@ impl Table {
     /// # use std::sync::Arc;
     /// # use oxshmem_progress::fabric::Fabric;
     /// # let fabric = Fabric::new(2, 1 << 16, false)?;
-    /// # let board = |pe| Arc::new(Board::new(Arc::clone(&fabric.control), pe, pe, None, None));
+    /// # let board = |pe| Board::new(Arc::clone(&fabric.control), pe, pe, None, None);
     /// use oxshmem_progress::activity::{Activity, Board, Boards, Call, table_of};
     ///
     /// let _a = board(0).enter(&Activity::collective(Call::Broadcast, 3 << 16 | 17, 41));
     /// let _b = board(1).enter(&Activity::collective(Call::Sync, 3 << 16 | 17, 41));
-    /// let boards = Boards::of(&fabric.control, &fabric.heap).unwrap();
+    /// let boards = Boards::of(&fabric.control, &fabric.heap);
     /// assert_eq!(
     ///     table_of(&boards.read(), &boards, "node1").mismatches(),
     ///     ["PE 0 is in broadcast #41 on team 3.17 while PE 1 is in sync #41: all PEs of a team must call \
@@ -322,7 +322,10 @@ pub fn table_of(all: &[PeBoard], boards: &Boards, host: &str) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::activity::Seen;
+    use crate::{
+        activity::{Counts, Seen},
+        control::COUNT_WORDS,
+    };
 
     fn board(pe: usize, activities: &[Activity]) -> PeBoard {
         let seen = |(slot, &activity): (usize, &Activity)| {
@@ -330,7 +333,14 @@ mod tests {
             Seen { activity, age, id: (slot, 2) }
         };
         let seen = activities.iter().enumerate().map(seen).collect();
-        PeBoard { pe, pid: 100 + pe as u32, standing: Standing::Joined, seen, more: 0 }
+        PeBoard {
+            pe,
+            pid: 100 + pe as u32,
+            standing: Standing::Joined,
+            seen,
+            more: 0,
+            counts: Counts([0; COUNT_WORDS]),
+        }
     }
 
     /// A team that the third split has made.

@@ -62,7 +62,8 @@ pub struct Head<'a> {
     pub host: &'a str,
 }
 
-/// The recording of one PE.
+/// The recording of one PE. Whether it is on is in the word of the PE's
+/// [board](crate::activity::Board::is_recorded).
 ///
 /// ```
 /// # let dir = std::env::temp_dir().join(format!("recorder-{}", std::process::id()));
@@ -85,7 +86,6 @@ pub struct Recorder {
     n_pes: usize,
     /// The capacity, less one.
     mask: u64,
-    is_on: AtomicBool,
     /// Taken while a record is written.
     taken: AtomicBool,
     /// When the batch began that sessions gather.
@@ -102,7 +102,7 @@ impl Slot {
 }
 
 impl Recorder {
-    /// Makes the file of a PE in the folder `dir`, which is made if need be. Recording is on.
+    /// Makes the file of a PE in the folder `dir`, which is made if need be.
     ///
     /// # Errors
     /// The errors of the system, among them that there is no room for the file.
@@ -115,22 +115,9 @@ impl Recorder {
             clock,
             n_pes: head.n_pes,
             mask,
-            is_on: AtomicBool::new(true),
             taken: AtomicBool::new(false),
             batch_since: AtomicU64::new(0),
         })
-    }
-
-    /// Whether records are written.
-    #[inline(always)]
-    pub fn is_on(&self) -> bool {
-        // Relaxed: a switch, which orders nothing.
-        self.is_on.load(Relaxed)
-    }
-
-    /// From now on records are written, or not.
-    pub fn switch(&self, on: bool) {
-        self.is_on.store(on, Relaxed);
     }
 
     /// The time, as records have it.
@@ -262,7 +249,6 @@ impl Recorder {
 
     /// The PE has left its job in good order.
     pub fn finalize(&self) {
-        self.switch(false);
         self.batch();
         self.calibrate();
         self.file.head(word::FINALIZED).store(1, Relaxed);

@@ -1,25 +1,29 @@
-//! What a PE has done, counted while a looker looks, where others can read it.
+//! What a PE has done, counted while a looker looks; and the word by which operations find out
+//! that nothing observes them.
 //!
-//! Each PE has in its control block one word that says until when it is looked at, and words that
-//! count. Operations look at the first word only: while it is 0, nothing is counted. A looker,
-//! which may be another process of the user, [raises](Counters::watch_for) it for a few seconds at
-//! a time. So a looker that is killed leaves nothing behind: the first operation after that time
-//! lowers the word again.
+//! While that word is 0, nothing is counted or recorded. A looker, which may be another process of
+//! the user, [raises](super::Boards::watch_for) its upper half for a few seconds at a time, and
+//! writes nothing else. So a looker that is killed leaves nothing behind: the first operation after
+//! that time lowers that half again. The lower half is this process's own, for the recording.
 //!
 //! What changes rarely, such as the use of the heap, is written whether or not it is looked at.
 
 use std::{
-    ptr::NonNull,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::control::{COUNT_WORDS, Control, CountWords, Page};
+use super::Board;
+use crate::control::COUNT_WORDS;
+
+/// The bit of a PE's word that says that what it does is recorded.
+const RECORDED: u64 = 1;
+/// Where its upper half begins, which says until when the PE is watched.
+const UNTIL: u32 = 32;
+/// Watched until somebody says otherwise: a time that does not come.
+const FOR_GOOD: u64 = u64::MAX << UNTIL;
 
 /// Classes of a histogram: 0, 1, 2, up to 4, up to 8 and so on. The last class has all that are
 /// greater, too.
@@ -90,7 +94,7 @@ impl Kind {
     /// That of a call, by its name in the specification.
     ///
     /// ```
-    /// use oxshmem_progress::counters::Kind;
+    /// use oxshmem_progress::activity::Kind;
     ///
     /// assert_eq!(Kind::of("put_signal_nbi"), Some(Kind::Put));
     /// assert_eq!(Kind::of("ibget"), Some(Kind::Get));
@@ -110,110 +114,114 @@ impl Kind {
     }
 }
 
-/// The counters of a PE of this process.
+/// Whether anything observes the PE, and what is counted for it.
 ///
 /// ```
-/// # use std::{sync::Arc, time::Duration};
 /// # use oxshmem_progress::fabric::Fabric;
 /// # let fabric = Fabric::new(2, 1 << 16, false)?;
-/// use oxshmem_progress::counters::{Count, Counters, Kind};
+/// use oxshmem_progress::activity::{Board, Count, Kind};
 ///
-/// let counters = Counters::new(Arc::clone(&fabric.control), 0);
-/// assert!(!counters.is_on());
-/// counters.watch_for(Duration::from_secs(3));
-/// counters.operation(Kind::Put, 64, Some(1));
-/// assert_eq!(counters.counts().of(Count::PutBytes), 64);
+/// let board = Board::new(fabric.control, 0, 0, None, None);
+/// board.record(true);
+/// assert!(board.is_observed() && !board.is_watched());
+/// board.watch();
+/// board.operation(Kind::Put, 64, Some(1));
+/// assert_eq!(board.counts().of(Count::PutBytes), 64);
 /// # Ok::<(), oxshmem_base::Error>(())
 /// ```
-#[derive(Debug)]
-pub struct Counters {
-    /// The first of its words, which operations look at.
-    watched: NonNull<AtomicU64>,
-    control: Arc<Control>,
-    block: usize,
-}
-
-// SAFETY: `watched` is in the memory of `control`, which is `Send` and `Sync`, and atomic.
-unsafe impl Send for Counters {}
-// SAFETY: as above.
-unsafe impl Sync for Counters {}
-
-impl Counters {
-    /// The counters of the PE whose control block is `block`.
-    pub fn new(control: Arc<Control>, block: usize) -> Self {
-        let watched = NonNull::from(&control.page(block).watched.0);
-        Self { watched, control, block }
-    }
-
-    /// Whether operations are counted.
+impl Board {
+    /// Whether operations are counted or recorded.
     #[inline(always)]
-    pub fn is_on(&self) -> bool {
-        // SAFETY: it is in the memory of `control`, which lives as long as `self`.
-        // Relaxed: a looker that comes misses what is under way.
-        unsafe { self.watched.as_ref() }.load(Ordering::Relaxed) != 0
+    pub fn is_observed(&self) -> bool {
+        // Relaxed: what begins to observe misses what is under way.
+        self.shown().observed.load(Ordering::Relaxed) != 0
     }
 
-    /// The word that is not 0 while operations are counted. It is there as long as the PE.
+    /// The word that is not 0 while operations are counted or recorded. It is there as long as the
+    /// PE.
     pub fn word(&self) -> *const AtomicU64 {
-        self.watched.as_ptr()
+        &raw const self.shown().observed
     }
 
-    /// Counts for so long from now on, if it is not longer anyway.
-    pub fn watch_for(&self, time: Duration) {
-        // Relaxed: as in `is_on`.
-        self.page().watched.0.fetch_max(until(time), Ordering::Relaxed);
+    /// Whether operations are recorded.
+    #[inline(always)]
+    pub fn is_recorded(&self) -> bool {
+        // Relaxed: as in `is_observed`.
+        self.shown().observed.load(Ordering::Relaxed) & RECORDED != 0
+    }
+
+    /// From now on operations are recorded, or not.
+    pub fn record(&self, on: bool) {
+        let word = &self.shown().observed;
+        // Relaxed: as in `is_observed`. In one step, as lookers come and go.
+        if on {
+            word.fetch_or(RECORDED, Ordering::Relaxed)
+        } else {
+            word.fetch_and(!RECORDED, Ordering::Relaxed)
+        };
+    }
+
+    /// Whether operations are counted. Once the last looker's time is over, the word says so from
+    /// now on.
+    #[inline]
+    pub fn is_watched(&self) -> bool {
+        // Relaxed: as in `is_observed`.
+        let observed = self.shown().observed.load(Ordering::Relaxed);
+        observed >> UNTIL != 0 && self.is_still_watched(observed)
+    }
+
+    #[cold]
+    fn is_still_watched(&self, observed: u64) -> bool {
+        if observed >> UNTIL > until_now().into() {
+            return true;
+        }
+        let word = &self.shown().observed;
+        // Relaxed: as in `is_observed`. A looker that has come just now has changed it.
+        let _ = word.compare_exchange(observed, observed & RECORDED, Ordering::Relaxed, Ordering::Relaxed);
+        false
     }
 
     /// Counts until [`unwatch`](Self::unwatch).
     pub fn watch(&self) {
-        // Relaxed: as in `is_on`.
-        self.page().watched.0.store(u64::MAX, Ordering::Relaxed);
+        // Relaxed: as in `is_observed`.
+        self.shown().observed.fetch_or(FOR_GOOD, Ordering::Relaxed);
     }
 
     /// Counts no more. A looker of another process raises the word again.
     pub fn unwatch(&self) {
-        // Relaxed: as in `is_on`.
-        self.page().watched.0.store(0, Ordering::Relaxed);
+        // Relaxed: as in `is_observed`.
+        self.shown().observed.fetch_and(!FOR_GOOD, Ordering::Relaxed);
     }
 
     /// This PE begins an operation on a PE, which has the number `target` among those of the host
-    /// if it is one of them.
-    #[cold]
-    #[inline(never)]
+    /// if it is one of them. To be called while it [is watched](Self::is_watched).
     pub fn operation(&self, kind: Kind, bytes: usize, target: Option<usize>) {
-        if !is_watched(self.page()) {
-            return;
-        }
         let (count, bytes_of) = match kind {
             Kind::Put => (Count::Puts, Count::PutBytes),
             Kind::Get => (Count::Gets, Count::GetBytes),
             Kind::Atomic => (Count::Atomics, Count::AtomicBytes),
         };
-        let words = self.words();
-        add(words, count as usize, 1);
-        add(words, bytes_of as usize, bytes as u64);
-        add(words, COUNTS + class(bytes as u64), 1);
+        self.add(count as usize, 1);
+        self.add(bytes_of as usize, bytes as u64);
+        self.add(COUNTS + class(bytes as u64), 1);
         if let Some(target) = target {
-            let words = &self.control.page(target).counts.0;
-            add(words, Count::Received as usize, 1);
-            add(words, Count::ReceivedBytes as usize, bytes as u64);
+            let counts = &self.control.page(target).shown.counts;
+            add(&counts[Count::Received as usize], 1);
+            add(&counts[Count::ReceivedBytes as usize], bytes as u64);
         }
     }
 
-    /// This PE calls a collective.
-    #[inline]
+    /// This PE calls a collective, while it [is watched](Self::is_watched).
     pub fn collective(&self) {
-        if self.is_on() {
-            add(self.words(), Count::Collectives as usize, 1);
-        }
+        self.add(Count::Collectives as usize, 1);
     }
 
     /// The use of one of the PE's heaps has changed by so much. Wrapping: what is freed is a
     /// negative number.
     pub fn changed(&self, count: Count, by: usize) {
-        let now = self.words().0[count as usize].fetch_add(by as u64, Ordering::Relaxed);
+        let now = self.add(count as usize, by as u64);
         if count == Count::HeapUsed {
-            let peak = &self.words().0[Count::HeapPeak as usize];
+            let peak = &self.shown().counts[Count::HeapPeak as usize];
             // Relaxed: a number for people.
             peak.fetch_max(now.wrapping_add(by as u64), Ordering::Relaxed);
         }
@@ -222,53 +230,35 @@ impl Counters {
     /// What has been counted.
     pub fn counts(&self) -> Counts {
         // Relaxed: each number is whole, and that is all.
-        Counts(self.words().0.each_ref().map(|word| word.load(Ordering::Relaxed)))
+        Counts(self.shown().counts.each_ref().map(|word| word.load(Ordering::Relaxed)))
     }
 
-    fn page(&self) -> &Page {
-        self.control.page(self.block)
+    /// A wait that was entered is over.
+    pub(super) fn waited(&self, nanos: u64) {
+        self.add(Count::Waits as usize, 1);
+        self.add(Count::WaitNanos as usize, nanos);
+        self.add(COUNTS + CLASSES + class(nanos), 1);
     }
 
-    fn words(&self) -> &CountWords {
-        &self.page().counts.0
+    fn add(&self, count: usize, by: u64) -> u64 {
+        add(&self.shown().counts[count], by)
     }
-}
-
-/// A wait that was entered on a PE's board is over.
-pub(crate) fn waited(page: &Page, nanos: u64) {
-    let words = &page.counts.0;
-    add(words, Count::Waits as usize, 1);
-    add(words, Count::WaitNanos as usize, nanos);
-    add(words, COUNTS + CLASSES + class(nanos), 1);
 }
 
 /// Relaxed: several threads may count, and that no count is lost is all.
-fn add(words: &CountWords, word: usize, by: u64) {
-    words.0[word].fetch_add(by, Ordering::Relaxed);
+fn add(word: &AtomicU64, by: u64) -> u64 {
+    word.fetch_add(by, Ordering::Relaxed)
 }
 
-/// Whether a PE is still looked at. If not, its word says so from now on.
-pub(crate) fn is_watched(page: &Page) -> bool {
-    let watched = &page.watched.0;
-    // Relaxed: as in `is_on`.
-    let until = watched.load(Ordering::Relaxed);
-    if until == 0 || until > until_now() {
-        return until != 0;
-    }
-    // A looker that has come just now has changed it.
-    let _ = watched.compare_exchange(until, 0, Ordering::Relaxed, Ordering::Relaxed);
-    false
+/// What the half of a word says that is raised for so long: tenths of seconds of the clock that all
+/// processes of the host share, which 32 bits hold for 13 years.
+pub(super) fn until(time: Duration) -> u32 {
+    until_now().saturating_add((time.as_millis() / 100) as u32 + 1)
 }
 
-/// What a word says that is raised for so long.
-pub(crate) fn until(time: Duration) -> u64 {
-    until_now() + time.as_millis() as u64 + 1
-}
-
-/// Milliseconds of the clock that all processes of the host share.
-fn until_now() -> u64 {
+fn until_now() -> u32 {
     let now = clock_gettime(ClockId::MonotonicCoarse);
-    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+    (now.tv_sec as u64 * 10 + now.tv_nsec as u64 / 100_000_000) as u32
 }
 
 /// The class of a histogram that a value is in.
@@ -286,7 +276,7 @@ pub fn class_end(class: usize) -> u64 {
 
 /// What had been counted at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counts(pub(crate) [u64; COUNT_WORDS]);
+pub struct Counts(pub(super) [u64; COUNT_WORDS]);
 
 impl Counts {
     /// One count.
@@ -317,22 +307,28 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::{sync::Arc, thread::sleep};
 
-    fn counters(n: usize) -> Vec<Counters> {
+    use super::*;
+    use crate::{
+        activity::{Activity, Boards, Call},
+        control::Control,
+    };
+
+    fn boards(n: usize) -> (Boards, Vec<Board>) {
         // SAFETY: the map is new, and used for nothing else.
         let control = unsafe { Arc::new(Control::new(Arc::new(Control::new_map(n).unwrap()))) };
-        (0..n).map(|block| Counters::new(Arc::clone(&control), block)).collect()
+        let board = |block| Board::new(Arc::clone(&control), block, block, None, None);
+        (Boards::here(&control), (0..n).map(board).collect())
     }
 
     #[test]
     fn an_operation_counts_for_both_of_its_pes_and_by_size() {
-        let all = counters(2);
-        all[0].watch_for(Duration::from_secs(60));
+        let (_, all) = boards(2);
         all[0].operation(Kind::Put, 100, Some(1));
         all[0].operation(Kind::Get, 0, None);
         all[0].operation(Kind::Atomic, 8, Some(0));
-        let [mine, theirs] = [&all[0], &all[1]].map(Counters::counts);
+        let [mine, theirs] = [&all[0], &all[1]].map(|board| board.counts());
         assert_eq!((mine.operations(), mine.bytes()), (3, 108));
         assert_eq!((mine.of(Count::Received), mine.of(Count::ReceivedBytes)), (1, 8));
         assert_eq!((theirs.of(Count::Received), theirs.of(Count::ReceivedBytes)), (1, 100));
@@ -347,26 +343,47 @@ mod tests {
     }
 
     #[test]
-    fn what_no_looker_looks_at_any_more_is_not_counted_and_lowers_the_word() {
-        let all = counters(1);
-        all[0].watch_for(Duration::ZERO);
-        assert!(all[0].is_on());
-        std::thread::sleep(Duration::from_millis(30));
-        all[0].operation(Kind::Put, 100, None);
-        assert!(!all[0].is_on());
-        assert_eq!(all[0].counts().operations(), 0);
-        all[0].watch();
-        all[0].watch_for(Duration::ZERO);
-        std::thread::sleep(Duration::from_millis(30));
-        all[0].operation(Kind::Put, 100, None);
-        assert_eq!(all[0].counts().operations(), 1, "it is watched for good");
-        all[0].unwatch();
-        assert!(!all[0].is_on());
+    fn what_no_looker_looks_at_any_more_is_not_watched_and_lowers_the_word() {
+        let over = Duration::from_millis(250);
+        let (boards, all) = boards(1);
+        let board = &all[0];
+        boards.watch_for(Duration::ZERO);
+        assert!(board.is_observed() && board.is_watched());
+        sleep(over);
+        assert!(board.is_observed() && !board.is_watched());
+        assert!(!board.is_observed());
+        board.watch();
+        boards.watch_for(Duration::ZERO);
+        sleep(over);
+        assert!(board.is_watched(), "it is watched for good");
+        drop(board.enter(&Activity::new(Call::Quiet)));
+        assert_eq!(board.counts().of(Count::Waits), 1);
+        board.unwatch();
+        assert!(!board.is_observed());
+    }
+
+    #[test]
+    fn lookers_and_the_recording_leave_each_other_alone() {
+        let (boards, all) = boards(1);
+        let board = &all[0];
+        board.record(true);
+        boards.watch_for(Duration::ZERO);
+        assert!(board.is_recorded() && board.is_watched());
+        sleep(Duration::from_millis(250));
+        assert!(!board.is_watched() && board.is_recorded(), "a time that is over is the looker's alone");
+        board.watch();
+        board.unwatch();
+        assert!(!board.is_watched() && board.is_recorded());
+        boards.watch_for(Duration::from_secs(60));
+        board.record(false);
+        assert!(board.is_watched() && !board.is_recorded() && board.is_observed());
+        board.unwatch();
+        assert!(!board.is_observed());
     }
 
     #[test]
     fn the_peak_of_a_heap_is_what_it_was() {
-        let all = counters(1);
+        let (_, all) = boards(1);
         all[0].changed(Count::HeapUsed, 64);
         all[0].changed(Count::HeapUsed, 128);
         all[0].changed(Count::HeapUsed, 64_usize.wrapping_neg());
