@@ -3,8 +3,7 @@
 //!
 //! It polls the [sources](crate::source) of all PEs of the process, and works for their engines,
 //! its clients. Where it has found nothing for a while, it sleeps on the descriptors of all of
-//! these at once. While other threads poll, it sleeps for short times, and only looks now and then
-//! whether that goes on.
+//! these at once. While other threads are at work, it backs off, and only polls now and then.
 
 use std::{
     fmt,
@@ -24,14 +23,10 @@ use oxshmem_base::{
 
 use crate::{
     event::PollSet,
-    helper_waker::HelperWaker,
+    helper_waker::{self, HelperWaker},
     source::{Armed, Source},
-    wait::SHORT_SLEEP,
+    wait::BACKOFF,
 };
-
-/// Up to this many signs of life of another thread may be those of one that has started something
-/// and waits for it in a way of its own, as in an event loop.
-const FEW: u64 = 4;
 
 /// The engine of a PE, as the helper works for it.
 pub(crate) trait Client: Send {
@@ -42,23 +37,11 @@ pub(crate) trait Client: Send {
     /// True if there may be more at once; else `sleep` gets what the helper sleeps on.
     fn help<'a>(&'a mut self, found: bool, sleep: &mut PollSet<'a>) -> bool;
 
-    /// What the PE's other threads do.
-    fn others(&self) -> Others;
-
     /// How long the helper goes on looking after it has found something.
     fn after_work(&self) -> Duration;
 
     /// Whether the PE is gone.
     fn is_over(&self) -> bool;
-}
-
-/// What the threads of a PE do, beside the helper. A hint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Others {
-    /// One waits, awake, and polls.
-    Poll,
-    /// They do something else, or sleep.
-    Away,
 }
 
 /// The helper of a process.
@@ -174,11 +157,10 @@ impl Helper {
                 Polled::Looks => ready = true,
                 Polled::Nothing => {}
             });
-            let of_sources = sleep.len();
             for client in &mut clients {
                 survive(|| ready |= client.help(found, &mut sleep));
             }
-            let short = sources.sleeps_until.is_some();
+            let short = sources.pauses_until.is_some();
             if ready || announced != Some(short) {
                 drop(sleep);
                 sources.list = list;
@@ -193,7 +175,6 @@ impl Helper {
             }
             sleep.on_event(self.waker.event());
             sleep.sleep();
-            sources.woken_by_source = sleep.is_there(0..of_sources);
             drop(sleep);
             sources.list = list;
             self.waker.announce_awake();
@@ -234,23 +215,13 @@ impl fmt::Debug for Helper {
 /// The sources of all clients, and what other threads were seen to do with them.
 struct Sources {
     list: Vec<Arc<dyn Source>>,
-    /// The signs of life when it last looked.
+    /// The signs of life of other threads when it last looked.
     life: u64,
-    /// The next short sleep, and the end of the present one.
-    short_sleep: Duration,
-    sleeps_until: Option<Instant>,
-    /// Whether the last one was the shortest, to see whether a thread has begun to compute.
-    probes: bool,
-    /// Whether it has slept for a short time since it last polled.
-    beside: bool,
-    /// How often threads had started something when it last looked, and whether it has left them
-    /// alone since it last polled.
-    issued: u64,
-    leaves: bool,
+    /// How long the next pause is, and when the present one ends.
+    pause: Duration,
+    pauses_until: Option<Instant>,
     /// When it last found something.
     busy: Option<Instant>,
-    /// Whether a source's descriptor has just ended its sleep.
-    woken_by_source: bool,
 }
 
 /// How a look at the sources ended.
@@ -265,20 +236,13 @@ enum Polled {
 
 impl Sources {
     fn new() -> Self {
-        Self {
-            list: Vec::new(),
-            life: 0,
-            short_sleep: SHORT_SLEEP[0],
-            sleeps_until: None,
-            probes: false,
-            beside: false,
-            issued: 0,
-            leaves: false,
-            busy: Some(Instant::now()),
-            woken_by_source: false,
-        }
+        Self { list: Vec::new(), life: 0, pause: BACKOFF[0], pauses_until: None, busy: Some(Instant::now()) }
     }
 
+    /// Polls, and says what the helper sleeps on.
+    ///
+    /// While other threads poll and start operations it is in their way: it pauses between two
+    /// polls, for longer each time that they leave it nothing to find.
     fn serve<'a>(
         &mut self,
         list: &'a [Arc<dyn Source>],
@@ -289,50 +253,29 @@ impl Sources {
         if list.is_empty() {
             return Polled::Nothing;
         }
-        if let Some(left) = self.left_of_sleep(waker) {
+        if let Some(left) = self.left_of_pause(waker) {
             sleep.at_most(left);
             return Polled::Nothing;
         }
-        let issued = waker.issued();
-        // A thread that starts operations holds the locks that a poll needs, most of the time: a
-        // poll between two short sleeps is enough.
-        let left = self.leaves;
-        self.leaves = std::mem::replace(&mut self.issued, issued) != issued && !waker.rests();
-        if self.leaves {
-            self.sleeps_until = Some(Instant::now() + SHORT_SLEEP[0]);
-            if !left {
-                sleep.at_most(SHORT_SLEEP[0]);
-                return Polled::Nothing;
-            }
-        }
-        let life = waker.life();
-        let others = life.wrapping_sub(self.life);
-        let driven = clients.iter().any(|client| client.others() == Others::Poll);
-        // A thread that starts something and then waits in a way of its own leaves the answer to
-        // this thread.
-        let is_left = std::mem::take(&mut self.woken_by_source) && others <= FEW && !driven;
-        if !waker.takes_over() && others != 0 && !is_left {
-            self.life = life;
-            sleep.at_most(self.begin_short_sleep(driven));
-            return Polled::Nothing;
-        }
-        if std::mem::take(&mut self.beside) {
-            // They tend to be at it again for as long.
-            self.short_sleep = (self.short_sleep / 4).max(SHORT_SLEEP[0]);
-        }
-        self.probes = false;
-        let woken = crate::helper_waker::woken();
+        let others_work = waker.life() != self.life;
+        let woken = helper_waker::woken();
         let mut found = false;
         for source in list {
             survive(|| found |= source.poll());
         }
         // What completions have just started is no sign of life of another thread.
-        self.life = if found { waker.life() } else { life };
+        self.life = waker.life();
+        self.pause = if found || !others_work { BACKOFF[0] } else { self.pause };
+        if !waker.takes_over() && others_work {
+            sleep.at_most(self.pause);
+            self.pauses_until = Some(Instant::now() + self.pause);
+            self.pause = (2 * self.pause).min(BACKOFF[1]);
+            return Polled::Nothing;
+        }
         if found {
-            self.issued = waker.issued();
             // The thread that was woken may need this processor, and polls itself if it waits
             // again.
-            self.busy = (crate::helper_waker::woken() == woken).then(Instant::now);
+            self.busy = (helper_waker::woken() == woken).then(Instant::now);
             return Polled::Found;
         }
         let patience = clients.iter().map(|client| client.after_work()).max().unwrap_or_default();
@@ -353,27 +296,14 @@ impl Sources {
         Polled::Nothing
     }
 
-    /// What is left of the present short sleep, if it goes on.
-    fn left_of_sleep(&mut self, waker: &HelperWaker) -> Option<Duration> {
-        let left = self.sleeps_until?.saturating_duration_since(Instant::now());
+    /// What is left of the present pause, if it goes on.
+    fn left_of_pause(&mut self, waker: &HelperWaker) -> Option<Duration> {
+        let left = self.pauses_until?.saturating_duration_since(Instant::now());
         if left.is_zero() || waker.rests() {
-            self.sleeps_until = None;
+            self.pauses_until = None;
             return None;
         }
         Some(left)
-    }
-
-    /// Leaves others at work for the time that it returns, or until they go to sleep.
-    fn begin_short_sleep(&mut self, driven: bool) -> Duration {
-        self.beside = true;
-        // A thread that does not wait now may have begun to compute: the shortest sleep shows.
-        self.probes = !self.probes && !driven;
-        let sleep = if self.probes { SHORT_SLEEP[0] } else { self.short_sleep };
-        if !self.probes {
-            self.short_sleep = (2 * sleep).min(SHORT_SLEEP[1]);
-        }
-        self.sleeps_until = Some(Instant::now() + sleep);
-        sleep
     }
 }
 
@@ -417,10 +347,6 @@ mod tests {
             false
         }
 
-        fn others(&self) -> Others {
-            Others::Away
-        }
-
         fn after_work(&self) -> Duration {
             Duration::from_micros(20)
         }
@@ -448,7 +374,7 @@ mod tests {
             }
         }
         let polls = counted.polls.load(Ordering::Relaxed);
-        let most = (2 * begin.elapsed().as_micros() / SHORT_SLEEP[0].as_micros()) as u64 + 100;
+        let most = (2 * begin.elapsed().as_micros() / BACKOFF[0].as_micros()) as u64 + 100;
         assert!(polls <= most, "{polls} polls, not {most}, while operations were started");
         while counted.is_pending() {
             assert!(begin.elapsed() < Duration::from_secs(30), "nothing has seen the end");

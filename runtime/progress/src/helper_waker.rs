@@ -45,8 +45,6 @@ pub struct HelperWaker {
     /// How often other threads have polled or started something. Relaxed, and not one addition: a
     /// sign of life, which may be lost now and then.
     life: AtomicU64,
-    /// How often they have started something without polling, likewise.
-    issued: AtomicU64,
     /// How often they have found completions while the helper slept.
     found_beside: AtomicU32,
     /// Whether they have gone to sleep.
@@ -63,7 +61,6 @@ impl HelperWaker {
             event: Event::new()?,
             sleep: AtomicU32::new(AWAKE),
             life: AtomicU64::new(0),
-            issued: AtomicU64::new(0),
             found_beside: AtomicU32::new(0),
             rests: AtomicBool::new(false),
         })
@@ -80,17 +77,11 @@ impl HelperWaker {
         }
     }
 
-    /// A thread has started something, and may start more: the helper is to see that it ends, and
-    /// meanwhile to keep away from locks that the thread needs.
+    /// A thread has started something, and may start more: the helper is to see that it ends.
     #[inline]
     pub fn issue(&self) {
-        self.issued.store(self.issued().wrapping_add(1), Ordering::Relaxed);
+        self.show_life();
         self.notify();
-    }
-
-    /// How often threads have.
-    pub(crate) fn issued(&self) -> u64 {
-        self.issued.load(Ordering::Relaxed)
     }
 
     /// Has the helper look at everything.

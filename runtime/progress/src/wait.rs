@@ -1,8 +1,8 @@
 //! How a thread that waits goes from looking in a loop to sleep.
 //!
 //! It spins, then offers its processor to others, then sleeps: in pieces, where a store may come
-//! without a ring, and else until it is woken. The helper thread also sleeps for short times while
-//! others are at work.
+//! without a ring, and else until it is woken. The helper thread also backs off while others are at
+//! work.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -22,10 +22,10 @@ const CHANCE: u32 = 4;
 const LONG_WAITS: u32 = 16;
 /// How long a sleep in pieces lasts between two looks.
 const PIECE: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(16)];
-/// How long the helper sleeps while other threads poll: from, and up to, twice as long each time.
-/// In a virtual machine each look costs them tens of microseconds, which the timer takes; a thread
-/// that begins to compute is not replaced before.
-pub(crate) const SHORT_SLEEP: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(4)];
+/// How long the helper pauses between polls while other threads are at work: from, and up to,
+/// twice as long each time. In a virtual machine each look costs them tens of microseconds, which
+/// the timer takes.
+pub(crate) const BACKOFF: [Duration; 2] = [Duration::from_micros(50), Duration::from_millis(4)];
 /// How soon the helper looks again at words that no processor can load: at first, later, and at
 /// last.
 pub(crate) const LOOK: [Duration; 3] =

@@ -8,12 +8,7 @@ use std::{
 use oxshmem_base::sync::Ordering;
 
 use super::{Executor, owner::Holder};
-use crate::{
-    event::PollSet,
-    helper::{Client, Others},
-    source::Source,
-    wait::Rounds,
-};
+use crate::{event::PollSet, helper::Client, source::Source, wait::Rounds};
 
 /// A PE's engine, and what the helper has begun for it.
 pub(super) struct Duty {
@@ -178,13 +173,6 @@ impl Client for Duty {
             return false;
         }
         drive(executor, role, found, sleep)
-    }
-
-    fn others(&self) -> Others {
-        match self.executor.is_driven() && !self.executor.owner.is_held_by(Holder::Helper) {
-            true => Others::Poll,
-            false => Others::Away,
-        }
     }
 
     fn after_work(&self) -> Duration {
