@@ -47,7 +47,7 @@ pub(crate) enum Call {
     Alltoall(usize),
 }
 
-const MIB: usize = 1 << 20;
+pub(crate) const MIB: usize = 1 << 20;
 /// Bytes of a call check between leaders.
 const CHECK: usize = 32;
 const CARGO: usize = 16 << 10;
@@ -268,38 +268,6 @@ impl Network {
     }
 }
 
-/// What each algorithm between hosts takes beside the next simpler one, as lines of JSON.
-pub(crate) fn variants(network: Network) -> Vec<Value> {
-    let mut lines = Vec::new();
-    for hosts in [8, 64] {
-        for bytes in [64 << 10, 128 << 10, MIB, 16 * MIB] {
-            let mut add = |call: &str, variant: &str, than: &str, [time, simpler]: [f64; 2]| {
-                let what = json!({ "call": call, "variant": variant, "than": than, "bytes": bytes,
-                    "time": time, "simpler": simpler });
-                lines.push(line(network, Shape { pes: hosts, per_host: 1 }, what));
-            };
-            let [binomial, scatter, chain] = [Spread::Binomial, Spread::Scatter, Spread::Chain]
-                .map(|spread| network.broadcast(hosts, bytes, spread));
-            add("broadcast", "scatter", "binomial", [scatter, binomial]);
-            add("broadcast", "chain", "scatter", [chain, scatter]);
-            let [doubling, halving] =
-                [Fold::Doubling, Fold::Halving].map(|fold| network.reduce(hosts, bytes, fold));
-            add("sum", "halving", "doubling", [halving, doubling]);
-            // With one host less, as halving is for powers of two.
-            let odd = [Fold::Ring, Fold::Halving].map(|fold| network.reduce(hosts - 1, bytes, fold));
-            add("sum, a host less", "ring", "halving", odd);
-        }
-        for bytes in [8, 64] {
-            let [leaders, all] =
-                [Pairs::Leaders, Pairs::All].map(|pairs| network.alltoall([hosts * 8, 8], bytes, pairs));
-            let what = json!({ "call": "alltoall", "variant": "leaders", "than": "pairwise", "bytes": bytes,
-                "time": leaders, "simpler": all });
-            lines.push(line(network, Shape { pes: hosts * 8, per_host: 8 }, what));
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,7 +275,7 @@ mod tests {
 
     /// What was simulated, in ns.
     fn simulated(call: Call, network: Network, pes: usize, per_host: usize) -> f64 {
-        let measured = job::measure(network, Shape { pes, per_host }, &[call]).unwrap();
+        let measured = job::measure(network, Shape { pes, per_host }, &[call], |_| ()).unwrap();
         measured[0].time.as_nanos() as f64
     }
 

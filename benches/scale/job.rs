@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem::{ClusterOptions, Error, LocalCluster, Result, World};
+use oxshmem::{ClusterOptions, Error, LocalCluster, Result, World, settings::Settings};
 use serde_json::{Value, json};
 
 use crate::{
@@ -42,7 +42,7 @@ pub(crate) fn simulate(network: Network, shape: Shape) -> Result<Vec<Value>> {
     let vectors = shape.pes + 3 * shape.hosts();
     let fits = |call: &Call| 2 * vectors * call.bytes() <= memory("/proc/meminfo", "MemAvailable:") as usize;
     let (calls, others): (Vec<Call>, Vec<Call>) = Call::ALL.into_iter().partition(fits);
-    let measured = run(network, shape, &calls, Arc::clone(&moments))?;
+    let measured = run(network, shape, &calls, |_| (), Arc::clone(&moments))?;
     let mut lines = Vec::new();
     for (call, measured) in calls.into_iter().zip(measured) {
         let mut line = call.line(network, shape);
@@ -66,16 +66,27 @@ pub(crate) fn simulate(network: Network, shape: Shape) -> Result<Vec<Value>> {
     Ok(lines)
 }
 
-/// Runs these collectives.
-#[cfg(test)]
-pub(crate) fn measure(network: Network, shape: Shape, calls: &[Call]) -> Result<Vec<Measured>> {
-    run(network, shape, calls, Arc::default())
+/// Runs these collectives, with the settings that are asked for.
+pub(crate) fn measure(
+    network: Network,
+    shape: Shape,
+    calls: &[Call],
+    ask: impl FnOnce(&mut Settings),
+) -> Result<Vec<Measured>> {
+    run(network, shape, calls, ask, Arc::default())
 }
 
-fn run(network: Network, shape: Shape, calls: &[Call], moments: Arc<Moments>) -> Result<Vec<Measured>> {
+fn run(
+    network: Network,
+    shape: Shape,
+    calls: &[Call],
+    ask: impl FnOnce(&mut Settings),
+    moments: Arc<Moments>,
+) -> Result<Vec<Measured>> {
     let mut options = ClusterOptions::default().hosts(shape.hosts()).link(network.link());
     // Room for the largest: two vectors of 1 MiB, or blocks for all PEs.
     options.settings.symmetric_size = (2 << 20).max(64 * shape.pes) * 2 + (1 << 20);
+    ask(&mut options.settings);
     let start = Instant::now();
     let measured = LocalCluster::run_with(shape.pes, options, move |world| {
         let (moments, calls) = (Arc::clone(&moments), calls.to_vec());

@@ -10,9 +10,11 @@
 //! |---|---|
 //! | [`formula`] | the same by arithmetic, for any number of PEs |
 //! | [`job`] | one simulated job |
+//! | [`variants`] | each algorithm between hosts beside the next simpler one |
 
 mod formula;
 mod job;
+mod variants;
 
 use std::{
     error::Error,
@@ -45,7 +47,7 @@ struct Options {
     /// Write one JSON object a line to FILE.
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
-    /// Only what each algorithm takes beside the next simpler one, by formula.
+    /// Only what each algorithm takes beside the next simpler one.
     #[arg(long)]
     variants: bool,
     /// Simulate one job in this process, and print its lines.
@@ -59,10 +61,9 @@ fn main() -> ExitCode {
     let options = Options::parse();
     let outcome = match () {
         () if options.one => one(&options),
-        () if options.variants => {
-            formula::variants(options.network).iter().for_each(|line| println!("{line}"));
-            Ok(())
-        }
+        () if options.variants => variants::variants(options.network)
+            .map(|lines| lines.iter().for_each(|line| println!("{line}")))
+            .map_err(Into::into),
         () => all(&options),
     };
     match outcome {

@@ -1,7 +1,7 @@
 //! What each algorithm of the collectives wins over the next simpler one, at which size and team.
 //!
 //! Within a host both are measured in turns, the simpler one by `SHMEM_TUNING` or another setting.
-//! Between hosts the scale model's formulas say it, which tests compare with simulations.
+//! Between hosts both are simulated, in virtual time.
 
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
@@ -103,8 +103,8 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
             }
         }
     }
-    let formulas = Job::new(release.join("shmem-scale"), ["--variants"]).output()?;
-    for line in String::from_utf8_lossy(&formulas.stdout).lines() {
+    let simulated = Job::new(release.join("shmem-scale"), ["--variants"]).output()?;
+    for line in String::from_utf8_lossy(&simulated.stdout).lines() {
         let line: Value = serde_json::from_str(line).map_err(|e| Failure::new(format!("{line}: {e}")))?;
         let text = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
         let number = |key: &str| line[key].as_f64().unwrap_or(f64::NAN);
