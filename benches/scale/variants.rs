@@ -41,7 +41,8 @@ const LONG: [Variant; 4] = [
 ];
 
 /// Of short blocks.
-const SHORT: Variant = Variant { call: "alltoall", name: "leaders", than: "pairwise", ask: [LEADERS, PAIRWISE] };
+const SHORT: Variant =
+    Variant { call: "alltoall", name: "leaders", than: "pairwise", ask: [LEADERS, PAIRWISE] };
 
 impl Variant {
     fn simulate(&self, network: Network, shape: Shape, bytes: usize) -> Result<Value> {

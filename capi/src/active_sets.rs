@@ -16,14 +16,16 @@ use std::{
 
 use oxshmem::{Complex, Element, LongDouble, SymView, Team};
 use oxshmem_base::report;
-use oxshmem_teams::ActiveSet;
 
 use crate::{
     call::Call,
     collectives::Data,
     export::export,
     reductions::Method,
-    tables::sets::{Set, Sets},
+    tables::{
+        making::{Making, SYNC_WORDS},
+        sets::{Set, Sets},
+    },
 };
 
 /// `SHMEM_SYNC_SIZE`, and every other constant for the elements of a pSync.
@@ -94,7 +96,7 @@ impl Triplet {
         if let Some(team) = known {
             return work(&team);
         }
-        let ActiveSet { team, keep } = self.make(call, world, set, sync);
+        let (team, keep) = self.make(call, world, set, sync);
         if keep {
             let team = Arc::new(team);
             teams.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&team));
@@ -106,17 +108,19 @@ impl Triplet {
     }
 
     /// Makes the team.
-    fn make(self, call: Call, world: &Team, [start, stride, size]: Set, sync: SymView<'_, u64>) -> ActiveSet {
+    fn make(self, call: Call, world: &Team, set: Set, sync: SymView<'_, u64>) -> (Team, bool) {
         // Others may have begun to write to the words in front.
-        if let Some(i) = (ActiveSet::SYNC_WORDS..SYNC_SIZE).find(|&i| sync.at(i).load() != 0) {
+        if let Some(i) = (SYNC_WORDS..SYNC_SIZE).find(|&i| sync.at(i).load() != 0) {
             call.fail(format_args!(
                 "pSync[{i}] is not SHMEM_SYNC_VALUE; set all its elements to that before the first call"
             ));
         }
-        match call.collective(|| world.active_set(start, stride, size, sync)) {
-            Some(set) => set,
-            None => self.fail(call, format_args!("this PE is not in it")),
-        }
+        let Some(making) = Making::new(world, set, sync) else {
+            self.fail(call, format_args!("this PE is not in it"))
+        };
+        let [start, stride, size] = set;
+        let _entry = world.places().enter(start, stride, size);
+        call.collective(|| making.make("active_set"))
     }
 }
 

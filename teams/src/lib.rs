@@ -7,7 +7,7 @@
 //! | module | what it offers |
 //! |---|---|
 //! | [`collectives`] | the calls of §9.10: broadcast, collect, all-to-all, reductions, scans |
-//! | [`team`] | §9.4 teams: splits, active sets, agreements, the end of a team |
+//! | [`team`] | §9.4 teams: splits, agreements, the end of a team |
 //! | `device` | collectives on device memory |
 //! | `queue` | the order of a team's collectives, and the futures that callers hold |
 //! | `hosts` | the algorithms between hosts |
@@ -44,4 +44,6 @@ pub use group::Group;
 pub use hosts::sync;
 pub use queue::{Collective, Ended, Outcome};
 pub use reduction::{Arithmetic, Bitwise, Complex, LongDouble, Ordered};
-pub use team::{InTeam, Team, TeamConfig, active_set::ActiveSet, agree};
+#[doc(hidden)]
+pub use team::places::{Made, PlaceBits, Places};
+pub use team::{InTeam, Team, TeamConfig, agree};

@@ -1,6 +1,5 @@
 //! Teams: how they are made, what is done with them, and how they end.
 
-mod active_set;
 #[path = "../common/mod.rs"]
 mod common;
 mod contexts;

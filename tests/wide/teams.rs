@@ -4,7 +4,6 @@
 use crate::common::{refused, settings, soon, time_limit};
 use crate::hosts::{PLACEMENTS, host_of, jittered, on_hosts, placed};
 use oxshmem::{Distribution, Error, Result, prelude::*};
-use oxshmem_teams::ActiveSet;
 
 /// Compares a team with the list of its PEs.
 fn check(world: &World, team: Option<&Team>, pes: &[usize]) {
@@ -163,36 +162,6 @@ fn two_thousand_teams_come_and_go_and_there_is_an_end_of_them() {
         soon("a split", world.team().split_strided(0, 1, n)).await.map(drop)
     });
     done.unwrap();
-}
-
-#[test]
-fn active_sets_are_made_without_the_others() {
-    let _limit = time_limit(120);
-    for placement in ["2+2", "3+1+2", "2+2+2:cyclic"] {
-        let done = placed(placement, settings(), |world| async move {
-            let (me, n) = (world.my_pe(), world.n_pes());
-            let sets: Vec<[usize; 3]> = (0..n)
-                .flat_map(|start| (1..4).map(move |stride| [start, stride]))
-                .map(|[start, stride]| [start, stride, (n - start).div_ceil(stride)])
-                .collect();
-            let syncs = world.alloc_zeroed::<u64>(sets.len() * ActiveSet::SYNC_WORDS).await?;
-            let word = world.alloc::<u64>(1).await?;
-            for (i, &[start, stride, size]) in sets.iter().enumerate() {
-                let sync = syncs.slice(i * ActiveSet::SYNC_WORDS..(i + 1) * ActiveSet::SYNC_WORDS);
-                let made = soon("a set", world.team().active_set(start, stride, size, sync)).await?;
-                let pes: Vec<usize> = (0..size).map(|i| start + i * stride).collect();
-                check(&world, made.as_ref().map(|set| &set.team), &pes);
-                if let Some(ActiveSet { team, .. }) = made {
-                    word.at(0).store(me as u64);
-                    soon("a sum", team.sum_reduce(&word, &word)).await?;
-                    assert_eq!(word.at(0).load(), pes.iter().sum::<usize>() as u64);
-                    assert!(sync.to_vec().iter().all(|&word| word == 0));
-                }
-            }
-            Ok(())
-        });
-        done.unwrap_or_else(|e| panic!("{placement}: {e}"));
-    }
 }
 
 #[test]

@@ -4,5 +4,6 @@
 
 pub(crate) mod blocks;
 pub(crate) mod contexts;
+pub(crate) mod making;
 pub(crate) mod sets;
 pub(crate) mod teams;

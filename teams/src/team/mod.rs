@@ -1,8 +1,8 @@
 //! Teams: subsets of the PEs, with numbers of their own and collectives among themselves
 //! (`OpenSHMEM 1.6 §9.4`).
 
-pub(crate) mod active_set;
 pub mod agree;
+pub(crate) mod places;
 mod split;
 
 use std::{any::Any, fmt, sync::Arc};

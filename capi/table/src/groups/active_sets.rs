@@ -1,6 +1,6 @@
 //! Collectives on active sets, all deprecated since OpenSHMEM 1.5 (§9.10).
 //!
-//! In Rust an active set is a team, which its members make without the others: `Team::active_set`.
+//! In Rust an active set is a team that is split: `Team::split_strided`.
 
 use super::BASE;
 use crate::{
@@ -40,7 +40,7 @@ macro_rules! to_all {
             .deprecated("1.5", concat!("shmem_", $name, "_reduce"))],
             arguments: SYMMETRIC_SOURCE,
             completion: DONE_HERE,
-            rust: Some(concat!("Team::active_set, then Team::", $name, "_reduce")),
+            rust: Some(concat!("Team::split_strided, then Team::", $name, "_reduce")),
             see: &[concat!("shmem_", $name, "_reduce")],
             ..BASE
         }
@@ -78,7 +78,7 @@ pub(super) static GROUPS: &[Group] = &[
         ],
         completion: "Collective on the active set, and remote: what its PEs issued on the default context is \
                      complete.",
-        rust: Some("Team::active_set, then Context::quiet and Team::sync"),
+        rust: Some("Team::split_strided, then Context::quiet and Team::sync"),
         see: &["shmem_barrier_all", "shmem_quiet", "shmem_team_sync"],
         ..BASE
     },
@@ -94,7 +94,7 @@ pub(super) static GROUPS: &[Group] = &[
             .deprecated("1.5", "shmem_team_sync")],
         completion: "Collective on the active set. Memory stores are visible; operations of routines are not \
                      completed.",
-        rust: Some("Team::active_set, then Team::sync"),
+        rust: Some("Team::split_strided, then Team::sync"),
         see: &["shmem_team_sync", "shmem_sync_all"],
         ..BASE
     },
