@@ -43,6 +43,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
 mod allocate;
+mod allocating;
 mod arena;
 mod arena_calls;
 mod barrier;

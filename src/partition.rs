@@ -8,7 +8,7 @@ use oxshmem_spaces::{
     kinds::{HugePages, Mapping, Topology, host_memory},
 };
 
-use crate::arena::Arena;
+use crate::{allocating::allocating, arena::Arena};
 
 /// A partition of the symmetric heap: memory of a kind, to allocate in (memory kinds 0.7).
 ///
@@ -83,89 +83,7 @@ impl Partition {
         self.0.heap.id()
     }
 
-    /// [`World::alloc`](crate::World::alloc), in this partition: `shmemx_kind_malloc`. Collective.
-    ///
-    /// # Errors
-    /// The errors of [`World::alloc`](crate::World::alloc).
-    ///
-    /// ```
-    /// # use oxshmem::prelude::*;
-    /// # LocalCluster::run(2, |world| async move {
-    /// let words = world.partition(1)?.alloc::<u64>(8).await?;
-    /// assert_eq!((words.len(), words.partition()), (8, 1));
-    /// # world.finalize().await
-    /// # })?;
-    /// # Ok::<(), oxshmem::Error>(())
-    /// ```
-    pub fn alloc<T: Element>(&self, len: usize) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false)
-    }
-
-    /// [`World::alloc_zeroed`](crate::World::alloc_zeroed), in this partition. Collective.
-    ///
-    /// # Errors
-    /// The errors of [`World::alloc`](crate::World::alloc).
-    ///
-    /// ```
-    /// # use oxshmem::prelude::*;
-    /// # LocalCluster::run(2, |world| async move {
-    /// let words = world.partition(1)?.alloc_zeroed::<u64>(8).await?;
-    /// assert_eq!(words.view().to_vec(), [0; 8]);
-    /// # world.finalize().await
-    /// # })?;
-    /// # Ok::<(), oxshmem::Error>(())
-    /// ```
-    pub fn alloc_zeroed<T: Element>(
-        &self,
-        len: usize,
-    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_with("alloc_zeroed", len, align_of::<T>(), Hints::NONE, true)
-    }
-
-    /// [`World::alloc_aligned`](crate::World::alloc_aligned), in this partition:
-    /// `shmemx_kind_align`. Collective.
-    ///
-    /// # Errors
-    /// The errors of [`World::alloc_aligned`](crate::World::alloc_aligned).
-    ///
-    /// ```
-    /// # use oxshmem::prelude::*;
-    /// # LocalCluster::run(2, |world| async move {
-    /// let page = world.partition(1)?.alloc_aligned::<u8>(100, 4096).await?;
-    /// assert_eq!(page.view().ptr(world.my_pe()).map(|ptr| ptr.addr() % 4096), Some(0));
-    /// # world.finalize().await
-    /// # })?;
-    /// # Ok::<(), oxshmem::Error>(())
-    /// ```
-    pub fn alloc_aligned<T: Element>(
-        &self,
-        len: usize,
-        align: usize,
-    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_with("alloc_aligned", len, align, Hints::NONE, false)
-    }
-
-    /// [`World::alloc_with_hints`](crate::World::alloc_with_hints), in this partition. Collective.
-    ///
-    /// # Errors
-    /// The errors of [`World::alloc`](crate::World::alloc).
-    ///
-    /// ```
-    /// # use oxshmem::prelude::*;
-    /// # LocalCluster::run(2, |world| async move {
-    /// let flag = world.partition(1)?.alloc_with_hints::<u64>(1, Hints::SIGNAL_REMOTE).await?;
-    /// assert_eq!(flag.len(), 1);
-    /// # world.finalize().await
-    /// # })?;
-    /// # Ok::<(), oxshmem::Error>(())
-    /// ```
-    pub fn alloc_with_hints<T: Element>(
-        &self,
-        len: usize,
-        hints: Hints,
-    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_with("alloc_with_hints", len, align_of::<T>(), hints, false)
-    }
+    allocating!("world.partition(1)?", " on every PE, in this partition (`shmemx_kind_malloc` and its kin)");
 
     /// What it holds. Blocks that were dropped, but are not reclaimed yet, count as used.
     ///

@@ -17,6 +17,7 @@ use oxshmem_teams::{Group, Outcome, Team};
 
 use crate::{
     Rejected,
+    allocating::allocating,
     arena::{Arena, no_partition},
 };
 
@@ -265,83 +266,10 @@ impl Space {
         &self.any().team
     }
 
-    /// [`World::alloc`](crate::World::alloc) in this space (`shmem_space_malloc`). Collective over
-    /// its [`team`](Self::team).
-    ///
-    /// # Errors
-    /// The errors of `World::alloc`.
-    ///
-    /// ```
-    /// # use oxshmem::{ClusterOptions, prelude::*};
-    /// # let mut options = ClusterOptions::default();
-    /// # options.settings.enable_cpu_space = Some("1".into());
-    /// # options.settings.enable_gpu_space = Some("1".into());
-    /// # options.settings.gpu_emulate = true;
-    /// # LocalCluster::run_with(2, options, |world| async move {
-    /// let words = world.space(SpaceKind::Gpu)?.alloc::<u64>(8).await?;
-    /// words.at(3).store(5);
-    /// assert_eq!((words.len(), words.space(), words.at(3).load()), (8, SpaceKind::Gpu, 5));
-    /// # world.finalize().await
-    /// # })?;
-    /// # Ok::<(), oxshmem::Error>(())
-    /// ```
-    pub fn alloc<T: Element>(&self, len: usize) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_with("alloc", len, align_of::<T>(), Hints::NONE, false)
-    }
-
-    /// [`World::alloc_zeroed`](crate::World::alloc_zeroed) in this space (`shmem_space_calloc`),
-    /// likewise.
-    ///
-    /// # Errors
-    /// The errors of `World::alloc`.
-    ///
-    /// ```
-    /// # use oxshmem::{ClusterOptions, prelude::*};
-    /// # let mut options = ClusterOptions::default();
-    /// # options.settings.enable_cpu_space = Some("1".into());
-    /// # options.settings.enable_gpu_space = Some("1".into());
-    /// # options.settings.gpu_emulate = true;
-    /// # LocalCluster::run_with(2, options, |world| async move {
-    /// let counts = world.space(SpaceKind::Gpu)?.alloc_zeroed::<u64>(8).await?;
-    /// world.context().inc(counts.at(2), 1 - world.my_pe()).await?; // on the other PE's device
-    /// world.barrier_all().await?;
-    /// assert_eq!(counts.view().to_vec(), [0, 0, 1, 0, 0, 0, 0, 0]);
-    /// # world.finalize().await
-    /// # })?;
-    /// # Ok::<(), oxshmem::Error>(())
-    /// ```
-    pub fn alloc_zeroed<T: Element>(
-        &self,
-        len: usize,
-    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_with("alloc_zeroed", len, align_of::<T>(), Hints::NONE, true)
-    }
-
-    /// [`World::alloc_aligned`](crate::World::alloc_aligned) in this space, likewise.
-    ///
-    /// # Errors
-    /// The errors of `World::alloc`.
-    ///
-    /// ```
-    /// # use oxshmem::{ClusterOptions, prelude::*};
-    /// # let mut options = ClusterOptions::default();
-    /// # options.settings.enable_cpu_space = Some("1".into());
-    /// # options.settings.enable_gpu_space = Some("1".into());
-    /// # options.settings.gpu_emulate = true;
-    /// # LocalCluster::run_with(2, options, |world| async move {
-    /// let page = world.space(SpaceKind::Cpu)?.alloc_aligned::<u8>(100, 4096).await?;
-    /// assert_eq!(page.view().ptr(world.my_pe()).map(|ptr| ptr.addr() % 4096), Some(0));
-    /// # world.finalize().await
-    /// # })?;
-    /// # Ok::<(), oxshmem::Error>(())
-    /// ```
-    pub fn alloc_aligned<T: Element>(
-        &self,
-        len: usize,
-        align: usize,
-    ) -> impl Future<Output = Result<SymSlice<T>>> + Send + use<T> {
-        self.alloc_with("alloc_aligned", len, align, Hints::NONE, false)
-    }
+    allocating!(
+        "world.space(SpaceKind::Default)?",
+        " on every PE of the space's [`team`](Self::team), in this space (`shmem_space_malloc` and its kin)"
+    );
 
     /// [`World::free`](crate::World::free) of memory of this space (`shmem_space_free`). Collective
     /// over its team.
