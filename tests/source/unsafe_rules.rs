@@ -34,7 +34,7 @@ const OPEN_TRAITS: [(&str, &str); 7] = [
 
 /// Safe items that are left out of the documentation of what users work with, and why they break
 /// nothing.
-const HIDDEN: [(&str, &str); 32] = [
+const HIDDEN: [(&str, &str); 33] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
@@ -61,6 +61,7 @@ const HIDDEN: [(&str, &str); 32] = [
     ("own", "an address"),
     ("pe", "what is unsafe of a PE says so"),
     ("place", "what transports do with places is `unsafe`"),
+    ("places", "to make a team at one is `unsafe`"),
     ("predefined", "teams rely on nothing that is in their scratch memory for where they write"),
     ("read_together", "a copy"),
     ("reader", "an address or an offset; what reads there is `unsafe`"),

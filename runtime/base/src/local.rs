@@ -11,7 +11,7 @@ pub use model::*;
 mod model {
     use std::cell::{Cell, RefCell};
 
-    #[doc(hidden)]
+    /// For the macro below.
     pub use loom;
 
     /// [`std::thread_local`] under loom.
