@@ -126,7 +126,8 @@ fn jobs_are_listed_with_their_hosts_and_are_not_once_they_are_over() {
     assert_eq!(job["launcher"], "oshrun");
     assert!(job["program"].as_str().is_some_and(|program| program == "launch_pe busy"), "{job}");
     let text = shmem_info(&["--jobs"]);
-    let line = text.lines().find(|line| line.starts_with(&format!("{id} "))).expect("the job's line");
+    let line = text.lines().find(|line| line.starts_with(&format!("{id} ")));
+    let line = line.unwrap_or_else(|| panic!("job {id} has no line: {text}"));
     assert!(line.contains("  oshrun  ") && line.ends_with("launch_pe busy"), "{text}");
     running.signal(libc::SIGTERM);
     let ended = running.end();

@@ -53,10 +53,10 @@ pub struct Host {
     pids: Vec<u32>,
 }
 
-/// Memory that processes share: a file, where it can be opened, and the processes.
+/// Memory that processes share: a file, where it can be opened while the processes run, and these.
 #[derive(Default)]
 struct Shared {
-    path: PathBuf,
+    paths: Vec<PathBuf>,
     processes: Vec<Process>,
 }
 
@@ -68,7 +68,8 @@ pub fn jobs() -> Vec<LiveJob> {
             // A process may end meanwhile.
             let Ok(file) = path.metadata() else { continue };
             let shared = memory.entry((file.dev(), file.ino())).or_default();
-            (shared.path, _) = (path, shared.processes.push(process));
+            shared.paths.push(path);
+            shared.processes.push(process);
         }
     }
     let mut jobs: HashMap<u32, Vec<Host>> = HashMap::new();
@@ -86,7 +87,9 @@ pub fn jobs() -> Vec<LiveJob> {
 /// another user could have made it.
 fn host(shared: Shared) -> Option<(u32, Host)> {
     // To be written, but for one word of each PE, by nothing here.
-    let file = OpenOptions::new().read(true).write(true).open(&shared.path).ok()?;
+    let open = |path: &PathBuf| OpenOptions::new().read(true).write(true).open(path).ok();
+    // One of the processes may have ended since.
+    let file = shared.paths.iter().find_map(open)?;
     let is_ours =
         |file: &File| file.metadata().is_ok_and(|it| it.uid() == rustix::process::geteuid().as_raw());
     let boards = Boards::in_file(Some(file).filter(is_ours)?.into())?;
