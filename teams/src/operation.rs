@@ -19,9 +19,8 @@ pub(crate) enum Operation {
     Scan { kernel: &'static Kernel, inclusive: bool },
     /// Each gets all, one behind the other.
     Fcollect,
-    /// Each gets all, which may differ in length. Once the lengths are known, this PE's begins
-    /// `start` bytes behind the beginning.
-    Collect { start: usize },
+    /// Each gets all, which may differ in length.
+    Collect,
     /// Each gets its block of all PEs', one behind the other.
     Alltoall,
     /// Each gets its block, of `nelems` elements, of all PEs'. They lie `dst` and `sst` elements

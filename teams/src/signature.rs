@@ -162,7 +162,7 @@ impl Signature {
             Operation::Scan { kernel, inclusive: true } => (Code::SumInscan, combined(kernel), 0),
             Operation::Scan { kernel, inclusive: false } => (Code::SumExscan, combined(kernel), 0),
             Operation::Fcollect => (Code::Fcollect, moved, 0),
-            Operation::Collect { .. } => (Code::Collect, moved, room.min(u32::MAX as usize)),
+            Operation::Collect => (Code::Collect, moved, room.min(u32::MAX as usize)),
             Operation::Alltoall => (Code::Alltoall, moved, 0),
             Operation::Alltoalls { dst, sst, .. } => {
                 let [dst, sst] = [dst, sst].map(|stride| match stride < LONG_STRIDE {
@@ -389,7 +389,7 @@ mod tests {
     }
 
     fn collect<const SIZE: usize>(len: usize, room: usize) -> Signature {
-        Signature::of(Operation::Collect { start: 0 }, Moved::of::<[u8; SIZE]>(), len, room)
+        Signature::of(Operation::Collect, Moved::of::<[u8; SIZE]>(), len, room)
     }
 
     #[test]

@@ -305,7 +305,7 @@ impl Choices {
                 (collected_in_slots, Mode::Flat)
             }
             // In which PEs learn how much each gives, and what is short comes with that.
-            Operation::Collect { .. } => (usize::MAX, Mode::Flat),
+            Operation::Collect => (usize::MAX, Mode::Flat),
             Operation::Meet | Operation::Broadcast { .. } => return false,
         };
         bytes <= most && self.mode == mode

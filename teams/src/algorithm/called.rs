@@ -30,13 +30,6 @@ impl Called {
         }
     }
 
-    /// This `collect` on PE `me` of PEs with these `lengths`, for which its destination has room.
-    pub(crate) fn with_lengths(self, me: usize, lengths: &[Lengths]) -> Self {
-        let operation = Operation::Collect { start: total_of(&lengths[..me]) };
-        // C programs give it all memory that there is, and mean what is needed of it.
-        Self { operation, dest: self.dest.part(0..total_of(lengths)), ..self }
-    }
-
     /// How many bytes PEs with these `lengths` give to this `collect` together.
     ///
     /// # Errors

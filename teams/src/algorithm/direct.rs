@@ -5,308 +5,237 @@
 //! (`OpenSHMEM 1.6 §9.10`), so that blocks that only their owner knows are written straight to
 //! where they belong, and one exchange ends it.
 
-use std::{
-    future::poll_fn,
-    ops::Range,
-    task::{Poll, Waker},
-};
+use std::{ops::Range, pin::Pin, sync::Arc};
 
 use oxshmem_base::Result;
 use smallvec::SmallVec;
 
 use crate::{
     algorithm::{
-        called::{Called, chunk},
-        exchange::{Buffers, Exchange, combine_bytes},
+        called::{Called, chunk, total_of},
+        exchange::{combine_bytes, meet},
+        lengths::lengths,
         share::Share,
-        sync::Sync,
-        tree_broadcast::TreeBroadcast,
+        sync::sync_here,
+        tree_broadcast::{ToRoot, TreeBroadcast},
     },
-    check::NumberWait,
     group::{Flag, Group},
-    memory::{scratch::BROADCAST_BULK, span::Span},
+    memory::span::Span,
     operation::Operation,
     reduction::Kernel,
-    signature::Signature,
 };
 
-/// One collective under way.
-#[derive(Debug)]
-pub(crate) struct Direct {
-    call: Called,
-    /// How the copies of a broadcast are shared out, if they are.
-    share: Option<Share>,
-    step: DirectStep,
+/// What a scan combines at a time in private memory, aligned for every kernel.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Private([u8; 1 << 10]);
+
+/// A collective that owns what it needs.
+pub(crate) type Task = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
+
+/// The collective that was called. Each is boxed on its own, so that a short one is not as large as
+/// the largest.
+pub(crate) fn direct(group: Arc<Group>, call: Called) -> Task {
+    match call.operation {
+        Operation::Meet => Box::pin(async move { meet(&group, call.signature).await }),
+        Operation::Broadcast { root, to_root } => {
+            Box::pin(async move { broadcast(&group, &call, root, to_root).await })
+        }
+        Operation::Reduce(kernel) => Box::pin(async move { reduce(&group, &call, kernel).await }),
+        Operation::Scan { kernel, inclusive } => {
+            Box::pin(async move { scan(&group, &call, kernel, inclusive).await })
+        }
+        Operation::Fcollect => {
+            let start = group.me() * call.source.len();
+            Box::pin(async move { collect(&group, &call, start).await })
+        }
+        Operation::Collect => Box::pin(async move { collect_any(&group, &call).await }),
+        Operation::Alltoall => Box::pin(async move { alltoall(&group, &call).await }),
+        Operation::Alltoalls { dst, sst, nelems } => {
+            Box::pin(async move { alltoalls(&group, &call, [dst, sst], nelems).await })
+        }
+    }
 }
 
-#[derive(Debug)]
-enum DirectStep {
-    Called,
-    /// Waiting for the root to say that its source is there.
-    RootReady(TreeBroadcast),
-    /// Waiting for all PEs, before or after the work.
-    Meet(Exchange),
-    /// The root waits until the others have copied what they took.
-    Taken(NumberWait, u64),
-    /// One of them, until the root has.
-    Given(NumberWait, u64),
-    /// Waiting until all have done their work.
-    Sync(Sync),
-    Done,
+/// Broadcast: once the root is ready, each PE copies what comes to itself, and the root what the
+/// others have not taken yet.
+pub(crate) async fn broadcast(group: &Group, call: &Called, root: usize, to_root: ToRoot) -> Result<()> {
+    let is_root = group.me() == root;
+    let share = Share::new(group, call.source.len());
+    if let Some(share) = share.filter(|_| is_root) {
+        share.begin(group);
+    }
+    TreeBroadcast::root_ready(group, call.signature, root).run(group).await?;
+    if is_root && to_root {
+        group.memory.copy_here(call.dest, call.source);
+    }
+    match share {
+        Some(share) if is_root => group.wait(Flag::Taken, help(group, call, share)).await,
+        Some(share) => group.wait(Flag::Given, serve(group, call, share, root)).await,
+        None => {
+            if !is_root {
+                group.memory.copy(call.dest, group.here(), call.source, group.block(root));
+            }
+            sync_here(group).await
+        }
+    }
 }
 
-impl Direct {
-    pub(crate) fn new(call: Called) -> Self {
-        Self { call, share: None, step: DirectStep::Called }
+/// The root copies what the others have not taken yet, for each in turn, if their destinations are
+/// ready: on several hosts what was done before may still be at work on them. Returns what its flag
+/// comes to when the others have copied what they took.
+fn help(group: &Group, call: &Called, share: Share) -> u64 {
+    let me = group.me();
+    let mut given = 0;
+    let helped = if group.wide().is_none() { group.n() } else { 1 };
+    for distance in 1..helped {
+        let pe = (me + distance) % group.n();
+        let taken = |units| group.add(Flag::Given, units, pe);
+        given += share.copy(group, [me, pe], [call.source, call.dest], taken);
     }
+    let others = group.n() as u64 - 1;
+    group.state.shares.taken.add(share.units() * others - given)
+}
 
-    /// Puts a new one in the place of one that is over: nothing is moved that is not used.
-    #[inline(always)]
-    pub(crate) fn renew(&mut self, call: Called) {
-        (self.call, self.share, self.step) = (call, None, DirectStep::Called);
+/// A PE that is not the root copies what comes to itself. Returns what its flag comes to when the
+/// root has copied the rest.
+fn serve(group: &Group, call: &Called, share: Share, root: usize) -> u64 {
+    let taken = share.copy(group, [root, group.me()], [call.source, call.dest], |_| {});
+    if taken > 0 {
+        group.add(Flag::Taken, taken, root);
     }
+    group.state.shares.given.add(share.units() - taken)
+}
 
-    /// What was called.
-    pub(crate) fn signature(&self) -> Signature {
-        self.call.signature
-    }
+/// Reduction: each PE combines its chunk, and hands it to all PEs; on several hosts to the first
+/// alone, which goes on with it. What the others have in their destinations is unspecified then.
+pub(crate) async fn reduce(group: &Group, call: &Called, kernel: &'static Kernel) -> Result<()> {
+    meet(group, call.signature).await?;
+    reduce_chunk(group, call, kernel);
+    sync_here(group).await
+}
 
-    /// Goes on as far as possible. `waker` is asked for only when there is something to wait for.
-    pub(crate) fn poll(
-        &mut self,
-        group: &Group,
-        buffers: &mut Buffers,
-        waker: &dyn Fn() -> Waker,
-    ) -> Poll<Result<()>> {
-        loop {
-            let came = match &mut self.step {
-                DirectStep::Done => return Poll::Ready(Ok(())),
-                DirectStep::Called => Poll::Ready(Ok(())),
-                DirectStep::RootReady(message) => message.poll(group, waker),
-                DirectStep::Meet(exchange) => exchange.poll(group, buffers, waker),
-                DirectStep::Taken(wait, taken) => wait.poll(group, Flag::Taken.place(), *taken, waker),
-                DirectStep::Given(wait, given) => wait.poll(group, Flag::Given.place(), *given, waker),
-                DirectStep::Sync(sync) => sync.poll(group, waker),
-            };
-            match came {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(came) => came?,
-            }
-            self.next(group, buffers)?;
+fn reduce_chunk(group: &Group, call: &Called, kernel: &Kernel) {
+    let to_first = if group.wide().is_none() { group.n() } else { 1 };
+    let all: SmallVec<[usize; 16]> = group.blocks().collect();
+    for [from, to] in blocks(group, call, group.choices.block()) {
+        // In place, this overwrites this PE's part of the sources after it has been read, element
+        // by element.
+        group.memory.fold(kernel, to, from, &all);
+        for pe in group.others().filter(|&pe| pe < to_first) {
+            group.memory.copy(to, group.block(pe), to, group.here());
         }
     }
+}
 
-    /// Goes on to what follows the step that has just ended.
-    #[inline]
-    fn next(&mut self, group: &Group, buffers: &mut Buffers) -> Result<()> {
-        match (&self.step, self.call.operation) {
-            (DirectStep::Called, Operation::Broadcast { root, .. }) => {
-                self.step = self.begin_broadcast(group, root);
-            }
-            (DirectStep::Called, _) => {
-                self.hand_out(group);
-                // In place, as it is large.
-                self.step = DirectStep::Meet(Exchange::meet(group, self.call.signature));
-            }
-            (DirectStep::Meet(_), Operation::Reduce(kernel)) => {
-                self.reduce(group, kernel);
-                self.step = DirectStep::Sync(Sync::default());
-            }
-            (DirectStep::Meet(_), Operation::Scan { kernel, inclusive }) => {
-                self.scan(group, kernel, inclusive, buffers);
-                self.step = DirectStep::Sync(Sync::default());
-            }
-            (_, Operation::Broadcast { .. }) => self.step = self.go_on_broadcasting(group),
-            _ => self.step = DirectStep::Done,
-        }
-        Ok(())
+/// Scan: each PE computes its chunk of all PEs' sums.
+async fn scan(group: &Group, call: &Called, kernel: &'static Kernel, inclusive: bool) -> Result<()> {
+    meet(group, call.signature).await?;
+    // In place, an exclusive scan writes where it has yet to read.
+    if kernel.fused().is_some() && (inclusive || !call.dest.overlaps(call.source)) {
+        scan_in_destinations(group, call, kernel, inclusive);
+    } else {
+        scan_in_private(group, call, kernel, inclusive);
     }
-
-    #[inline(never)]
-    fn begin_broadcast(&mut self, group: &Group, root: usize) -> DirectStep {
-        self.share = Share::new(group, self.call.source.len());
-        if let Some(share) = self.share.filter(|_| group.me() == root) {
-            share.begin(group);
-        }
-        DirectStep::RootReady(TreeBroadcast::root_ready(group, self.call.signature, root))
-    }
-
-    /// What follows in a broadcast.
-    #[inline(never)]
-    fn go_on_broadcasting(&self, group: &Group) -> DirectStep {
-        let (DirectStep::RootReady(_), Operation::Broadcast { root, to_root }) =
-            (&self.step, self.call.operation)
-        else {
-            return DirectStep::Done;
-        };
-        let is_root = group.me() == root;
-        match self.share {
-            Some(share) if is_root => {
-                if to_root {
-                    group.memory.copy_here(self.call.dest, self.call.source);
-                }
-                self.help(group, share)
-            }
-            Some(share) => self.serve(group, share, root),
-            None => {
-                if to_root || !is_root {
-                    group.memory.copy(self.call.dest, group.here(), self.call.source, group.block(root));
-                }
-                DirectStep::Sync(Sync::default())
-            }
-        }
-    }
-
-    /// The root copies what the others have not taken yet, for each in turn, if their destinations
-    /// are ready: on several hosts what was done before may still be at work on them.
-    fn help(&self, group: &Group, share: Share) -> DirectStep {
-        let me = group.me();
-        let mut given = 0;
-        let helped = if group.wide().is_none() { group.n() } else { 1 };
-        for distance in 1..helped {
-            let pe = (me + distance) % group.n();
-            let taken = |units| group.add(Flag::Given, units, pe);
-            given += share.copy(group, [me, pe], [self.call.source, self.call.dest], taken);
-        }
-        let others = group.n() as u64 - 1;
-        let taken = group.state.shares.taken.add(share.units() * others - given);
-        DirectStep::Taken(NumberWait::default(), taken)
-    }
-
-    /// Another copies what comes to itself.
-    fn serve(&self, group: &Group, share: Share, root: usize) -> DirectStep {
-        let taken = share.copy(group, [root, group.me()], [self.call.source, self.call.dest], |_| {});
-        if taken > 0 {
-            group.add(Flag::Taken, taken, root);
-        }
-        let given = group.state.shares.given.add(share.units() - taken);
-        DirectStep::Given(NumberWait::default(), given)
-    }
-
-    /// Combines this PE's chunk, and hands it to all PEs; on several hosts to the first alone,
-    /// which goes on with it. What the others have in their destinations is unspecified then.
-    fn reduce(&self, group: &Group, kernel: &'static Kernel) {
-        let to_first = if group.wide().is_none() { group.n() } else { 1 };
-        let all: SmallVec<[usize; 16]> = group.blocks().collect();
-        let here = group.here();
-        self.blocks(group, group.choices.block(), |block| {
-            let (from, to) = (self.call.source.part(block.clone()), self.call.dest.part(block));
-            // In place, this overwrites this PE's part of the sources after it has been read,
-            // element by element.
-            group.memory.fold(kernel, to, from, &all);
-            for pe in group.others().filter(|&pe| pe < to_first) {
-                group.memory.copy(to, group.block(pe), to, here);
-            }
-        });
-    }
-
-    /// Computes this PE's chunk of all PEs' sums.
-    fn scan(&self, group: &Group, kernel: &'static Kernel, inclusive: bool, buffers: &mut Buffers) {
-        // In place, an exclusive scan writes where it has yet to read.
-        let is_fused = kernel.fused().is_some() && (inclusive || !self.call.dest.overlaps(self.call.source));
-        // Private memory is a page for each buffer.
-        let step = if is_fused { group.choices.block() } else { BROADCAST_BULK };
-        self.blocks(group, step, |block| {
-            let spans = [self.call.source.part(block.clone()), self.call.dest.part(block)];
-            match is_fused {
-                true => scan_in_destinations(group, kernel, inclusive, spans),
-                false => scan_in_private(group, kernel, inclusive, spans, buffers),
-            }
-        });
-    }
-
-    /// Calls `work` with what to do at a time of this PE's chunk.
-    #[inline(always)]
-    fn blocks(&self, group: &Group, step: usize, mut work: impl FnMut(Range<usize>)) {
-        let chunk = chunk(self.call.source.len(), group.me(), group.n());
-        let blocks = (chunk.start..chunk.end).step_by(step);
-        blocks.for_each(|start| work(start..(start + step).min(chunk.end)));
-    }
-
-    /// Writes what others get of this PE's source to where it belongs.
-    fn hand_out(&self, group: &Group) {
-        let (me, here) = (group.me(), group.here());
-        // Each PE begins with the next one, so that they do not all write to the same.
-        let pes = || group.others().chain([me]);
-        let Called { operation, size, source, dest, .. } = self.call;
-        let collect = |start: usize| {
-            let to = dest.part(start..start + source.len());
-            pes().for_each(|pe| group.memory.copy(to, group.block(pe), source, here));
-        };
-        match operation {
-            Operation::Fcollect => collect(me * source.len()),
-            Operation::Collect { start } => collect(start),
-            Operation::Alltoall => {
-                let block = self.call.given();
-                let range = |pe: usize| pe * block..(pe + 1) * block;
-                let to = dest.part(range(me));
-                pes().for_each(|pe| group.memory.copy(to, group.block(pe), source.part(range(pe)), here));
-            }
-            Operation::Alltoalls { dst, sst, nelems } => {
-                let Some(last) = nelems.checked_sub(1) else { return };
-                let part = |span: Span, pe: usize, step: usize| {
-                    let first = pe * nelems * step;
-                    span.part(first..first + last * step + size)
-                };
-                let steps = [dst * size, sst * size];
-                for pe in pes() {
-                    let spans = [part(dest, me, steps[0]), part(source, pe, steps[1])];
-                    group.memory.copy_strided(spans, [group.block(pe), here], steps, size);
-                }
-            }
-            Operation::Meet | Operation::Broadcast { .. } | Operation::Reduce(_) | Operation::Scan { .. } => {
-            }
-        }
-    }
+    sync_here(group).await
 }
 
 /// Sums where they belong: that of each PE from that of the one before, where it still is in the
 /// innermost cache.
-fn scan_in_destinations(group: &Group, kernel: &Kernel, inclusive: bool, [from, to]: [Span; 2]) {
-    match inclusive {
-        true => group.memory.copy(to, group.block(0), from, group.block(0)),
-        false => group.memory.clear_of(to, group.block(0)),
-    }
-    for pe in 1..group.n() {
-        let (before, here) = (group.block(pe - 1), group.block(pe));
-        match (inclusive, pe) {
-            (true, _) => group.memory.combine_of(kernel, (to, here), [(to, before), (from, here)]),
-            (false, 1) => group.memory.copy(to, here, from, before),
-            (false, _) => group.memory.combine_of(kernel, (to, here), [(to, before), (from, before)]),
+fn scan_in_destinations(group: &Group, call: &Called, kernel: &Kernel, inclusive: bool) {
+    for [from, to] in blocks(group, call, group.choices.block()) {
+        match inclusive {
+            true => group.memory.copy(to, group.block(0), from, group.block(0)),
+            false => group.memory.clear_of(to, group.block(0)),
+        }
+        for pe in 1..group.n() {
+            let (before, here) = (group.block(pe - 1), group.block(pe));
+            match (inclusive, pe) {
+                (true, _) => group.memory.combine_of(kernel, (to, here), [(to, before), (from, here)]),
+                (false, 1) => group.memory.copy(to, here, from, before),
+                (false, _) => group.memory.combine_of(kernel, (to, here), [(to, before), (from, before)]),
+            }
         }
     }
 }
 
 /// Sums by way of private memory, for what cannot be computed in place.
-fn scan_in_private(
-    group: &Group,
-    kernel: &'static Kernel,
-    inclusive: bool,
-    [from, to]: [Span; 2],
-    buffers: &mut Buffers,
-) {
-    let [total, next] = buffers.get(from.len());
-    total.fill(0);
-    for pe in 0..group.n() {
-        let at = group.block(pe);
-        // Before the destination is written: it may be the source.
-        group.memory.read_from(from, at, next);
-        if !inclusive {
-            group.memory.write_to(to, at, total);
-        }
-        if pe == 0 {
-            total.copy_from_slice(next);
-        } else {
-            combine_bytes(kernel, total, next);
-        }
-        if inclusive {
-            group.memory.write_to(to, at, total);
+fn scan_in_private(group: &Group, call: &Called, kernel: &Kernel, inclusive: bool) {
+    let [mut total, mut next] = [Private([0; _]); 2];
+    for [from, to] in blocks(group, call, size_of::<Private>()) {
+        let [total, next] = [&mut total, &mut next].map(|private| &mut private.0[..from.len()]);
+        total.fill(0);
+        for pe in 0..group.n() {
+            let at = group.block(pe);
+            // Before the destination is written: it may be the source.
+            group.memory.read_from(from, at, next);
+            if !inclusive {
+                group.memory.write_to(to, at, total);
+            }
+            if pe == 0 {
+                total.copy_from_slice(next);
+            } else {
+                combine_bytes(kernel, total, next);
+            }
+            if inclusive {
+                group.memory.write_to(to, at, total);
+            }
         }
     }
 }
 
-/// All of a collective, inside of a task.
-pub(crate) async fn run(group: &Group, call: Called) -> Result<()> {
-    let (mut direct, mut buffers) = (Direct::new(call), Buffers::default());
-    poll_fn(|cx| direct.poll(group, &mut buffers, &|| cx.waker().clone())).await
+/// Collect: each PE writes what it gives to all destinations, where it begins `start` bytes behind
+/// the beginning.
+pub(crate) async fn collect(group: &Group, call: &Called, start: usize) -> Result<()> {
+    let to = call.dest.part(start..start + call.source.len());
+    for pe in pes(group) {
+        group.memory.copy(to, group.block(pe), call.source, group.here());
+    }
+    meet(group, call.signature).await
+}
+
+/// Collect of blocks of any length, which the PEs learn first.
+async fn collect_any(group: &Group, call: &Called) -> Result<()> {
+    let (lengths, _) = lengths(group, call, 0).await?;
+    call.check_room(group, &lengths)?;
+    collect(group, call, total_of(&lengths[..group.me()])).await
+}
+
+/// All-to-all: each PE writes a block of its source to each destination.
+async fn alltoall(group: &Group, call: &Called) -> Result<()> {
+    let block = call.given();
+    let range = |pe: usize| pe * block..(pe + 1) * block;
+    let to = call.dest.part(range(group.me()));
+    for pe in pes(group) {
+        group.memory.copy(to, group.block(pe), call.source.part(range(pe)), group.here());
+    }
+    meet(group, call.signature).await
+}
+
+/// All-to-all of elements with strides.
+async fn alltoalls(group: &Group, call: &Called, strides: [usize; 2], nelems: usize) -> Result<()> {
+    let steps = strides.map(|stride| stride * call.size);
+    let part = |span: Span, pe: usize, step: usize| {
+        let first = pe * nelems * step;
+        span.part(first..first + (nelems - 1) * step + call.size)
+    };
+    for pe in pes(group).filter(|_| nelems > 0) {
+        let spans = [part(call.dest, group.me(), steps[0]), part(call.source, pe, steps[1])];
+        group.memory.copy_strided(spans, [group.block(pe), group.here()], steps, call.size);
+    }
+    meet(group, call.signature).await
+}
+
+/// All PEs. Each begins with the next one, so that they do not all write to the same.
+fn pes(group: &Group) -> impl Iterator<Item = usize> {
+    group.others().chain([group.me()])
+}
+
+/// The source and the destination of this PE's chunk, `step` bytes at a time.
+#[inline(always)]
+fn blocks(group: &Group, call: &Called, step: usize) -> impl Iterator<Item = [Span; 2]> {
+    let (spans, Range { start, end }) =
+        ([call.source, call.dest], chunk(call.source.len(), group.me(), group.n()));
+    let block = move |start: usize| start..(start + step).min(end);
+    (start..end).step_by(step).map(move |start| spans.map(|span| span.part(block(start))))
 }

@@ -144,7 +144,8 @@ impl Sync {
 }
 
 /// Waits for every PE of this host to come to the same point.
-pub(crate) async fn sync_here(group: &Group) -> Result<()> {
+#[inline(always)]
+pub(crate) fn sync_here(group: &Group) -> impl Future<Output = Result<()>> {
     let mut sync = Sync::default();
-    poll_fn(|cx| sync.poll(group, &|| cx.waker().clone())).await
+    poll_fn(move |cx| sync.poll(group, &|| cx.waker().clone()))
 }

@@ -6,7 +6,10 @@
 //! the PEs sync, unless some other collective in between has shown that all PEs have taken what
 //! came before.
 
-use std::task::{Poll, Waker};
+use std::{
+    future::poll_fn,
+    task::{Poll, Waker},
+};
 
 use oxshmem_base::Result;
 use oxshmem_memory::copy;
@@ -154,6 +157,12 @@ impl TreeBroadcast {
                 }
             }
         }
+    }
+
+    /// All of it, inside of a task.
+    #[inline(always)]
+    pub(crate) fn run(mut self, group: &Group) -> impl Future<Output = Result<()>> {
+        poll_fn(move |cx| self.poll(group, &|| cx.waker().clone()))
     }
 
     /// How many bytes go with the message.

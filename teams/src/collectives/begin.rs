@@ -5,11 +5,7 @@ use std::sync::Arc;
 
 use super::operands::Operands;
 use crate::{
-    algorithm::{called::Called, direct, lengths::lengths},
-    message::Wide,
-    operation::Operation,
-    queue::Collective,
-    reduction::Kernel,
+    algorithm::called::Called, message::Wide, operation::Operation, queue::Collective, reduction::Kernel,
 };
 
 /// Each is code of its own, in which the compiler knows the operation.
@@ -31,7 +27,7 @@ impl<'a> Operands<'a> {
     }
 
     pub(super) fn begin_collect(self) -> Collective<'a> {
-        self.begin(Operation::Collect { start: 0 })
+        self.begin(Operation::Collect)
     }
 
     pub(super) fn begin_alltoall(self) -> Collective<'a> {
@@ -50,7 +46,7 @@ impl<'a> Operands<'a> {
             Operation::Reduce(kernel) => self.begin_reduce(kernel),
             Operation::Scan { kernel, inclusive } => self.begin_scan(kernel, inclusive),
             Operation::Fcollect => self.begin_fcollect(),
-            Operation::Collect { .. } => self.begin_collect(),
+            Operation::Collect => self.begin_collect(),
             Operation::Alltoall => self.begin_alltoall(),
             Operation::Alltoalls { dst, sst, nelems } => self.begin_alltoalls([dst, sst], nelems),
         }
@@ -76,7 +72,6 @@ impl<'a> Operands<'a> {
             Operation::Broadcast { root, to_root } if choices.pushes(call.source.len()) => {
                 core.broadcast_in_tree(&call, root, to_root, memory)
             }
-            Operation::Collect { .. } => self.collect(call),
             _ => self.direct(call),
         }
     }
@@ -86,17 +81,6 @@ impl<'a> Operands<'a> {
     #[inline(never)]
     fn direct(self, call: Called) -> Collective<'a> {
         self.core.direct(call, self.memory)
-    }
-
-    /// Has the PEs reach into each other's memory once they know the lengths.
-    #[cold]
-    #[inline(never)]
-    fn collect(self, call: Called) -> Collective<'a> {
-        self.task(call.signature, move |group| async move {
-            let (lengths, _) = lengths(&group, &call, 0).await?;
-            call.check_room(&group, &lengths)?;
-            direct::run(&group, call.with_lengths(group.me(), &lengths)).await
-        })
     }
 
     /// Leaves the collective of a team on several hosts to a task.
@@ -122,7 +106,7 @@ impl<'a> Operands<'a> {
             Operation::Fcollect => {
                 self.task(call.signature, move |group| async move { wide.fcollect(&group, &call).await })
             }
-            Operation::Collect { .. } => {
+            Operation::Collect => {
                 self.task(call.signature, move |group| async move { wide.collect(&group, &call).await })
             }
             Operation::Alltoall | Operation::Alltoalls { .. } => {

@@ -71,7 +71,7 @@ impl<'a> Operands<'a> {
         let n = self.core.group.n_pes();
         let (mut to_do, mut len) = (operation, self.elements);
         match operation {
-            Operation::Meet | Operation::Collect { .. } => self.ours()?,
+            Operation::Meet | Operation::Collect => self.ours()?,
             Operation::Reduce(_) | Operation::Scan { .. } => {
                 self.times(1).and_then(|()| self.disjoint_or_same())?;
             }

@@ -104,7 +104,7 @@ impl DeviceCollective {
 
     /// Whether every destination has room, where signatures do not guarantee it.
     fn check(&self, group: &Group, operands: &[PeOperands]) -> Result<()> {
-        if matches!(self.call.operation, Operation::Collect { .. }) {
+        if matches!(self.call.operation, Operation::Collect) {
             let lengths: Vec<_> = operands.iter().map(|pe| [pe.source_len, pe.dest_len]).collect();
             self.call.check_room(group, &lengths)?;
         }

@@ -26,7 +26,7 @@ impl Operation {
     pub(crate) fn written(self, me: usize, n: usize) -> Written {
         match self {
             Self::Broadcast { root, to_root: false } if root == me => Written::Nothing,
-            Self::Collect { .. } => Written::Collected,
+            Self::Collect => Written::Collected,
             Self::Alltoalls { dst, nelems, .. } => Written::Strided(n.saturating_mul(nelems), dst),
             _ => Written::All,
         }

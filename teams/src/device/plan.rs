@@ -37,7 +37,7 @@ pub(super) fn what(operation: Operation) -> Option<What> {
     let of = |pattern, kernel: &Kernel| Some((pattern, kernel.op(), number(kernel)?));
     match operation {
         Operation::Meet => None,
-        Operation::Broadcast { .. } | Operation::Collect { .. } | Operation::Fcollect => Some(SPREAD),
+        Operation::Broadcast { .. } | Operation::Collect | Operation::Fcollect => Some(SPREAD),
         Operation::Alltoall | Operation::Alltoalls { .. } => Some(BLOCKS),
         Operation::Reduce(kernel) => of(Pattern::Reduce, kernel),
         Operation::Scan { kernel, inclusive: true } => of(Pattern::InclusiveScan, kernel),
@@ -93,7 +93,7 @@ impl Plan {
                 let to = pes.map(|&pe| self.to[pe]).collect();
                 self.spread(self.from[root], to, self.lens[root] * size).into_iter().collect()
             }
-            Operation::Collect { .. } | Operation::Fcollect => {
+            Operation::Collect | Operation::Fcollect => {
                 let mut start = 0;
                 let steps = (0..n).filter_map(|from| {
                     let to = share.members.iter().map(|&pe| self.to[pe].behind(start)).collect();
@@ -265,7 +265,7 @@ mod tests {
                     (0..6).map(move |i| (at(sources[i].0, 1000 + sources[i].1), at(pe, i)))
                 })
                 .collect();
-            assert_eq!(copies(Operation::Collect { start: 0 }, &[2, 0, 1]), collected);
+            assert_eq!(copies(Operation::Collect, &[2, 0, 1]), collected);
             let spread: Vec<_> =
                 [0, 2].into_iter().flat_map(|pe| (0..4).map(move |i| (at(1, 1000 + i), at(pe, i)))).collect();
             assert_eq!(copies(Operation::Broadcast { root: 1, to_root: false }, &[2; 3]), spread);

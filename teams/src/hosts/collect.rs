@@ -21,7 +21,6 @@ use crate::{
     group::Group,
     memory::span::Span,
     message::{Wide, buffer::Buffer, call_check::CARGO},
-    operation::Operation,
     tuning::{Gather, rounds},
 };
 
@@ -113,8 +112,7 @@ impl Wide {
         // A PE that is alone on its host has its block to itself until it is sent.
         let alone = (group.n() == 1).then_some(source);
         if alone.is_none() {
-            let operation = Operation::Collect { start };
-            Box::pin(direct::run(group, Called { operation, ..*call })).await?;
+            Box::pin(direct::collect(group, call, start)).await?;
         }
         if group.me() == 0 {
             let blocks = NodeBlocks { wide: self, starts: &starts, dest };

@@ -36,14 +36,13 @@ pub(crate) use self::{reduce::doubling, wire::Wire};
 use crate::{
     algorithm::{
         called::Called,
-        direct,
+        direct::broadcast,
         exchange::meet,
         tree_broadcast::{ToRoot, TreeBroadcast},
     },
     group::{Flag, Group, POISON},
     memory::{scratch::BROADCAST_BULK, span::Span},
     message::{Wide, buffer::Buffer},
-    operation::Operation,
     signature::Signature,
 };
 
@@ -208,11 +207,12 @@ async fn spread(
         return Ok(());
     }
     if source.len() > BROADCAST_BULK {
-        let operation = Operation::Broadcast { root, to_root };
-        return Box::pin(direct::run(group, Called { operation, source, dest, ..*call })).await;
+        let call = Called { source, dest, ..*call };
+        return Box::pin(async move { broadcast(group, &call, root, to_root).await }).await;
     }
     let dest = if to_root || group.me() != root { dest } else { source };
-    flow(group, TreeBroadcast::new(call.signature, root, [source, dest])).await
+    // Apart, so that a PE that is alone here does not carry it along.
+    Box::pin(TreeBroadcast::new(call.signature, root, [source, dest]).run(group)).await
 }
 
 /// Gives what the leader has in its destination to all PEs of this host.
@@ -230,13 +230,7 @@ async fn release(group: &Group, signature: Signature) -> Result<()> {
     if group.n() == 1 {
         return Ok(());
     }
-    flow(group, TreeBroadcast::root_ready(group, signature, 0)).await
-}
-
-/// All of a message among the PEs of this host. It is apart, so that a PE that is alone there does
-/// not carry it along.
-fn flow(group: &Group, mut message: TreeBroadcast) -> Pin<Box<impl Future<Output = Result<()>>>> {
-    Box::pin(poll_fn(move |cx| message.poll(group, &|| cx.waker().clone())))
+    Box::pin(TreeBroadcast::root_ready(group, signature, 0).run(group)).await
 }
 
 /// A copy of bytes of this PE.

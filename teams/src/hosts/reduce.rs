@@ -31,7 +31,7 @@ impl Wide {
             return self.sync_for(group, signature).await;
         }
         let wire = self.wire(group);
-        let mine = reduce_here(group, call).await?;
+        let mine = reduce_here(group, call, kernel).await?;
         if group.me() == 0 {
             for piece in pieces(signature, dest.len()) {
                 let spans = [mine, dest].map(|span| span.part(piece.clone()));
@@ -74,13 +74,13 @@ impl Wide {
 /// Combines the sources of this host's PEs, in the destination of the first. What the others have
 /// in theirs is unspecified. Where it is then: a PE that is alone on its host has it in its source,
 /// from which it need not be copied.
-async fn reduce_here(group: &Group, call: &Called) -> Result<Span> {
+async fn reduce_here(group: &Group, call: &Called, kernel: &'static Kernel) -> Result<Span> {
     if group.n() == 1 {
         return Ok(call.source);
     }
     match group.choices.in_slots(call.operation, call.given()) {
         true => Box::pin(exchange(group, Exchange::new(group, *call))).await?,
-        false => Box::pin(direct::run(group, *call)).await?,
+        false => Box::pin(direct::reduce(group, call, kernel)).await?,
     }
     Ok(call.dest)
 }

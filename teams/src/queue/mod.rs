@@ -16,7 +16,7 @@
 //! |---|---|
 //! | `state` | what the queue holds, and what waits for it |
 //! | `running` | a collective in the queue |
-//! | `tasks` | those that are futures, and what polls them |
+//! | `tasks` | those that run with the queue unlocked, and what polls them |
 //! | `future` | the futures that callers hold |
 //! | `last_wait` | what they look at without the queue |
 //! | `on_stream` | collectives in the order of CUDA streams |
@@ -37,7 +37,7 @@ use std::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
-    task::{Poll, Waker},
+    task::{Context as TaskContext, Poll, Waker},
 };
 
 use oxshmem_base::{
@@ -67,6 +67,7 @@ use self::{
 use crate::{
     algorithm::{
         called::Called,
+        direct::direct,
         exchange::{Exchange, Quick},
         sync::Sync,
         tree_broadcast::{ToRoot, TreeBroadcast},
@@ -305,9 +306,8 @@ impl Core {
     /// A collective in the memory of all PEs.
     pub(crate) fn direct<'a>(&'a self, call: Called, memory: [&'a Arc<Allocation>; 2]) -> Collective<'a> {
         self.call(call.signature, |queue, _| {
-            let used = queue.lend(memory);
-            let direct = queue.direct(call);
-            self.push(queue, Running::Direct(direct, used))
+            let (task, used) = (direct(Arc::clone(&self.group), call), queue.lend(memory));
+            self.push(queue, Running::Direct(task, call.signature, used))
         })
     }
 
@@ -319,7 +319,7 @@ impl Core {
                 Running::Quick(_, used)
                 | Running::Exchange(_, used)
                 | Running::Broadcast(_, used)
-                | Running::Direct(_, used),
+                | Running::Direct(.., used),
             ) => used.blocks,
             Some(Running::Sync(_) | Running::Task(..)) | None => [0; 2],
         });
@@ -450,7 +450,7 @@ impl Core {
                 Some(Running::Sync(sync)) => sync.poll(&self.group, waker),
                 Some(Running::Exchange(exchange, _)) => exchange.poll(&self.group, buffers, waker),
                 Some(Running::Broadcast(broadcast, _)) => broadcast.poll(&self.group, waker),
-                Some(Running::Direct(direct, _)) => direct.poll(&self.group, buffers, waker),
+                Some(Running::Direct(task, ..)) => task.as_mut().poll(&mut TaskContext::from_waker(&waker())),
                 // What it does may come back to this very team, which must not be locked then. A
                 // thread that is at it goes on by itself.
                 Some(Running::Task(task, ..)) => {

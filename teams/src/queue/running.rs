@@ -1,6 +1,6 @@
 //! A collective in its team's queue: what it is, what it waits for, and which memory it works on.
 
-use std::{fmt, pin::Pin, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use oxshmem_base::Result;
 use oxshmem_progress::activity::Activity;
@@ -8,7 +8,7 @@ use oxshmem_spaces::allocation::Allocation;
 
 use crate::{
     algorithm::{
-        direct::Direct,
+        direct::Task,
         exchange::{Buffers, Exchange, Quick},
         sync::Sync,
         tree_broadcast::TreeBroadcast,
@@ -25,8 +25,9 @@ pub(super) enum Running {
     Quick(Quick, Use),
     Exchange(Exchange, Use),
     Broadcast(TreeBroadcast, Use),
-    /// Boxed, so that it does not make the small ones larger, which are moved when they are called.
-    Direct(Box<Direct>, Use),
+    /// One in the memory of all PEs. It is polled with the queue locked, as nothing in it is the
+    /// program's.
+    Direct(Task, Signature, Use),
     /// The thread that polls it has taken it.
     Task(Option<Task>, Shown, Signature),
 }
@@ -40,9 +41,6 @@ pub(crate) enum Shown {
     /// Nothing: the program has not called it, and does not wait for it.
     Nothing,
 }
-
-/// A collective that owns what it works on.
-pub(super) type Task = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
 /// The memory that a collective works on.
 #[derive(Debug, Default)]
@@ -155,8 +153,7 @@ impl Running {
             Self::Quick(quick, _) => quick.signature(),
             Self::Exchange(exchange, _) => exchange.signature(),
             Self::Broadcast(broadcast, _) => broadcast.signature(),
-            Self::Direct(direct, _) => direct.signature(),
-            Self::Task(_, _, signature) => *signature,
+            Self::Direct(_, signature, _) | Self::Task(_, _, signature) => *signature,
         }
     }
 }

@@ -13,8 +13,7 @@ use oxshmem_spaces::allocation::Allocation;
 use super::running::{Running, Use};
 use crate::{
     algorithm::{
-        called::Called,
-        direct::Direct,
+        direct::collect,
         exchange::{Buffers, Exchange},
     },
     check::call_log::CallLog,
@@ -66,8 +65,6 @@ pub(super) struct Queue {
     /// a thread is at it.
     pub(super) due: bool,
     pub(super) buffers: Buffers,
-    /// What the last one in the memory of all PEs was in, for the next.
-    pub(super) spare: Option<Box<Direct>>,
     /// Where it says what the one at the front waits for.
     pub(super) noted: Option<Place>,
     /// What was called, for the neighbours.
@@ -125,25 +122,13 @@ impl Queue {
 
     /// Whether the collective at the front goes on as another, which then has its place.
     #[cold]
-    pub(super) fn follow_up(&mut self, group: &Group) -> Result<bool> {
-        let Some(Running::Exchange(exchange, _)) = &self.front else { return Ok(false) };
-        let Some(call) = exchange.follow_up(group)? else { return Ok(false) };
-        let direct = self.direct(call);
-        if let Some(Running::Exchange(_, used)) = &mut self.front {
-            self.front = Some(Running::Direct(direct, std::mem::take(used)));
-        }
+    pub(super) fn follow_up(&mut self, group: &Arc<Group>) -> Result<bool> {
+        let Some(Running::Exchange(exchange, used)) = &mut self.front else { return Ok(false) };
+        let Some((call, start)) = exchange.follow_up(group)? else { return Ok(false) };
+        let (group, used) = (Arc::clone(group), std::mem::take(used));
+        let direct = Box::pin(async move { collect(&group, &call, start).await });
+        self.front = Some(Running::Direct(direct, call.signature, used));
         Ok(true)
-    }
-
-    /// One in the memory of all PEs, in what the one before was in, if there was one.
-    pub(super) fn direct(&mut self, call: Called) -> Box<Direct> {
-        match self.spare.take() {
-            Some(mut spare) => {
-                spare.renew(call);
-                spare
-            }
-            None => Box::new(Direct::new(call)),
-        }
     }
 
     /// The collective at the front has ended.
@@ -153,14 +138,8 @@ impl Queue {
         {
             self.call_log.remember(self.ended + 1, front.signature());
         }
-        if matches!(self.front, Some(Running::Direct(..))) {
-            if let Some(Running::Direct(over, _)) = self.front.take() {
-                self.spare = Some(over);
-            }
-        } else {
-            // In place, as what is in it is large.
-            self.front = None;
-        }
+        // In place, as what is in it is large.
+        self.front = None;
         if !self.behind.is_empty() {
             self.front = self.behind.pop_front();
         }

@@ -1,6 +1,6 @@
-//! Collectives that are futures: the long way for what is nothing special, and what programs run on
-//! a team. They are polled with the queue unlocked, as they may call the very team, or drop its
-//! last handle.
+//! Collectives that are polled with the queue unlocked: those between hosts and on devices, calls
+//! that are refused, and what programs run on a team. They may call the very team, or drop its last
+//! handle.
 
 use std::{
     cell::RefCell,
@@ -20,13 +20,8 @@ use oxshmem_base::{
 use oxshmem_progress::{activity::Activity, flight::Flight};
 use tracing::Instrument;
 
-use super::{
-    Collective, Core, Outcome, Shown,
-    future::Landing,
-    running::{Running, Task},
-    state::Queue,
-};
-use crate::{group::Group, hosts, signature::Signature};
+use super::{Collective, Core, Outcome, Shown, future::Landing, running::Running, state::Queue};
+use crate::{algorithm::direct::Task, group::Group, hosts, signature::Signature};
 
 thread_local! {
     /// The teams whose tasks this thread is polling, each inside of the one before.

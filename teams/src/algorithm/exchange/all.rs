@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::{Buffers, Exchange, Single, Small, combine_bytes};
 use crate::{
-    algorithm::called::{Called, Lengths},
+    algorithm::called::{Called, Lengths, total_of},
     group::Group,
     memory::{
         scratch::{self, INLINE},
@@ -28,7 +28,7 @@ impl Exchange {
                     self.pack(group, pe, block);
                     self.leave(group, me, block, pe);
                 }
-                Operation::Collect { .. } if self.bytes() > Self::most_collected(group) => {
+                Operation::Collect if self.bytes() > Self::most_collected(group) => {
                     // Its length is in the signature; the rest goes another way.
                     self.leave(group, me, &[], pe);
                 }
@@ -101,7 +101,7 @@ impl Exchange {
                     group.memory.copy_here(self.call.dest.part(pe * len..(pe + 1) * len), came);
                 }
             }
-            Operation::Collect { .. } => self.take_collected(group)?,
+            Operation::Collect => self.take_collected(group)?,
             Operation::Alltoall => {
                 let block = self.call.given();
                 for pe in 0..n {
@@ -168,15 +168,15 @@ impl Exchange {
     }
 
     /// What is left to do after a `collect` in which some block was too long for the slots, so that
-    /// only the lengths have come.
+    /// only the lengths have come: the call, and where in the destinations this PE's block begins.
     #[cold]
-    pub(crate) fn follow_up(&self, group: &Group) -> Result<Option<Called>> {
+    pub(crate) fn follow_up(&self, group: &Group) -> Result<Option<(Called, usize)>> {
         if group.n() == 1 || !self.is_too_long(group) {
             return Ok(None);
         }
         let lengths: SmallVec<[Lengths; 16]> = (0..group.n()).map(|pe| self.lengths(group, pe)).collect();
         self.call.check_room(group, &lengths)?;
-        Ok(Some(self.call.with_lengths(group.me(), &lengths)))
+        Ok(Some((self.call, total_of(&lengths[..group.me()]))))
     }
 
     /// The most bytes of a `collect` that come with their number.

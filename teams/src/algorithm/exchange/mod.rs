@@ -104,7 +104,7 @@ impl Exchange {
     }
 
     /// One without data, before or after `signature`'s PEs reach into each other's memory.
-    pub(crate) fn meet(group: &Group, signature: Signature) -> Self {
+    fn meet(group: &Group, signature: Signature) -> Self {
         let nothing = group.scratch(0, 0);
         let operation = Operation::Meet;
         Self::new(group, Called { operation, signature, size: 0, source: nothing, dest: nothing })
@@ -129,7 +129,7 @@ impl Exchange {
     /// Whether it is one that may have to [go on](Self::follow_up).
     #[inline(always)]
     pub(crate) fn is_collect(&self) -> bool {
-        matches!(self.call.operation, Operation::Collect { .. })
+        matches!(self.call.operation, Operation::Collect)
     }
 
     #[inline(always)]
@@ -268,14 +268,16 @@ impl Exchange {
 }
 
 /// All of one, inside of a task.
-pub(crate) async fn exchange(group: &Group, mut exchange: Exchange) -> Result<()> {
+#[inline(always)]
+pub(crate) fn exchange(group: &Group, mut exchange: Exchange) -> impl Future<Output = Result<()>> {
     let mut buffers = Buffers::default();
-    poll_fn(|cx| exchange.poll(group, &mut buffers, &|| cx.waker().clone())).await
+    poll_fn(move |cx| exchange.poll(group, &mut buffers, &|| cx.waker().clone()))
 }
 
 /// Waits for every PE to come here, and compares what they call.
-pub(crate) async fn meet(group: &Group, signature: Signature) -> Result<()> {
-    exchange(group, Exchange::meet(group, signature)).await
+#[inline(always)]
+pub(crate) fn meet(group: &Group, signature: Signature) -> impl Future<Output = Result<()>> {
+    exchange(group, Exchange::meet(group, signature))
 }
 
 /// `acc = acc op x`, in buffers that are aligned for every kernel.

@@ -42,9 +42,12 @@ impl Exchange {
     /// All children have come: combines what they have, and passes it on.
     pub(super) fn rise(&self, group: &Group, tree: Tree, buffers: &mut Buffers) -> Result<ExchangeStep> {
         let len = self.bytes();
-        let [total, next] = buffers.get(len);
+        // Those that carry nothing need no memory.
+        let [total, next] = if len > 0 { buffers.get(len) } else { Default::default() };
         group.memory.read(self.call.source, total);
-        if let Operation::Reduce(kernel) = self.call.operation {
+        if let Operation::Reduce(kernel) = self.call.operation
+            && len > 0
+        {
             for place in 0..tree.children().count() {
                 group.memory.read(self.payload(group, place, len), next);
                 combine_bytes(kernel, total, next);
