@@ -334,12 +334,14 @@ pub unsafe fn copy_strided(
     count: usize,
 ) {
     macro_rules! copy_each {
-        ($block:expr) => {
-            for i in 0..count {
-                // SAFETY: the caller vouches for every block.
-                unsafe { copy(dst.add(i * dst_stride), src.add(i * src_stride), $block) }
-            }
-        };
+        ($block:expr) => {{
+            // Four in a turn: a turn of one takes twice as long at some addresses of the loop.
+            let whole = count - count % 4;
+            // SAFETY: the caller vouches for every block.
+            let one = |i: usize| unsafe { copy(dst.add(i * dst_stride), src.add(i * src_stride), $block) };
+            (0..whole).step_by(4).for_each(|i| (i..i + 4).for_each(one));
+            (whole..count).for_each(one);
+        }};
     }
     // With a constant length each copy is a load and a store.
     match block {
