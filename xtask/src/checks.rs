@@ -159,7 +159,7 @@ pub(crate) fn slurm() -> Result<(), Failure> {
 /// which of its modules if not all. Those of the facade, then of the C library.
 const ON_HOSTS: [(&str, &[&str]); 10] = [
     ("cancel_operations", &[]),
-    ("collectives", &["against_model::", "sync::"]),
+    ("collectives", &["against_model::", "interleaved::", "sync::"]),
     ("memory", &["heap::"]),
     ("memory_spaces", &["collectives::", "device::", "gpu::"]),
     ("operations", &["amo_model::", "lock::", "rma_transfers::", "signal_ordering::", "wait_conditions::"]),

@@ -28,7 +28,7 @@ use crate::{
 /// What a scan combines at a time in private memory, aligned for every kernel.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Private([u8; 1 << 10]);
+struct Partial([u8; 1 << 10]);
 
 /// A collective that owns what it needs.
 pub(crate) type Task = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
@@ -161,9 +161,9 @@ fn scan_in_destinations(group: &Group, call: &Called, kernel: &Kernel, inclusive
 
 /// Sums by way of private memory, for what cannot be computed in place.
 fn scan_in_private(group: &Group, call: &Called, kernel: &Kernel, inclusive: bool) {
-    let [mut total, mut next] = [Private([0; _]); 2];
-    for [from, to] in blocks(group, call, size_of::<Private>()) {
-        let [total, next] = [&mut total, &mut next].map(|private| &mut private.0[..from.len()]);
+    let [mut total, mut next] = [Partial([0; _]); 2];
+    for [from, to] in blocks(group, call, size_of::<Partial>()) {
+        let [total, next] = [&mut total, &mut next].map(|partial| &mut partial.0[..from.len()]);
         total.fill(0);
         for pe in 0..group.n() {
             let at = group.block(pe);

@@ -6,7 +6,7 @@ use oxshmem_spaces::SymView;
 
 use super::operands::Operands;
 use crate::{
-    device::{DeviceCollective, OnDevice, Stage, Written},
+    device::{DeviceCollective, OnDevice, Part, Stage},
     memory::span::Span,
     operation::Operation,
     queue::Collective,
@@ -42,10 +42,10 @@ impl<'a> Operands<'a> {
     /// Begins it in the staging memory, which these are the operands in.
     fn begin_staged(self, on_device: &OnDevice<'a>, operation: Operation) -> Collective<'a> {
         let (core, me, n) = (self.core, self.core.group.my_pe(), self.core.group.n_pes());
-        let mut staged = core.stage(on_device, self.size, operation.reads(me));
+        let mut staged = core.stage(on_device, self.size, operation.read(me, n));
         let written = operation.written(me, n);
         let mut add = || -> Result<()> {
-            if matches!(written, Written::Collected) {
+            if matches!(written, Part::Collected) {
                 let [total, mine] = staged.sums;
                 let sum = Self::new(core, "sum_reduce", total, mine);
                 staged.then(sum.begin_reduce(sum_kernel::<u64>()))?;

@@ -23,24 +23,28 @@ use crate::{operation::Operation, queue::Core};
 
 impl Operation {
     /// What of its destination PE `me` of `n` has written.
-    pub(crate) fn written(self, me: usize, n: usize) -> Written {
+    pub(crate) fn written(self, me: usize, n: usize) -> Part {
         match self {
-            Self::Broadcast { root, to_root: false } if root == me => Written::Nothing,
-            Self::Collect => Written::Collected,
-            Self::Alltoalls { dst, nelems, .. } => Written::Strided(n.saturating_mul(nelems), dst),
-            _ => Written::All,
+            Self::Broadcast { root, to_root: false } if root == me => Part::Nothing,
+            Self::Collect => Part::Collected,
+            Self::Alltoalls { dst, nelems, .. } => Part::Strided(n.saturating_mul(nelems), dst),
+            _ => Part::All,
         }
     }
 
-    /// Whether a PE reads the source of PE `me`.
-    pub(crate) fn reads(self, me: usize) -> bool {
-        !matches!(self, Self::Broadcast { root, .. } if root != me)
+    /// What of the source of PE `me` of `n` PEs read.
+    pub(crate) fn read(self, me: usize, n: usize) -> Part {
+        match self {
+            Self::Broadcast { root, .. } if root != me => Part::Nothing,
+            Self::Alltoalls { sst, nelems, .. } => Part::Strided(n.saturating_mul(nelems), sst),
+            _ => Part::All,
+        }
     }
 }
 
-/// What of the destination a collective writes.
+/// What of an operand a collective reads or writes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Written {
+pub(crate) enum Part {
     All,
     /// Nothing, on this PE.
     Nothing,

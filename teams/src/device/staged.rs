@@ -4,7 +4,8 @@
 //! object's place in it is symmetric as the object is, and no other's. A collective becomes three
 //! in the queue of its team, in one go: the source is copied to the staging memory, if a PE reads
 //! it, the collective runs there as on any host memory, by whichever algorithm, and what it has
-//! written is copied back. Nothing else of the destination is touched.
+//! written is copied back. Nothing else of the operands is touched, as they may lie between each
+//! other, and other PEs may have written to the destination before the source is copied.
 
 use std::{future::poll_fn, sync::Arc};
 
@@ -16,7 +17,7 @@ use oxshmem_progress::{
 };
 use oxshmem_spaces::{SymSlice, SymView, device::AnyDevice};
 
-use super::{Direction, OnDevice, Written};
+use super::{Direction, OnDevice, Part};
 use crate::{
     queue::{Collective, Core},
     signature::Signature,
@@ -48,28 +49,18 @@ impl<'a> Staged<'a> {
     }
 
     /// All of it, with the copy of what was written back to the device.
-    pub(crate) fn end(mut self, written: Written) -> Collective<'a> {
+    pub(crate) fn end(mut self, written: Part) -> Collective<'a> {
         let (back, total) = (self.back, self.sums[0].to_owned());
         self.tickets.push(self.core.copy(self.call, async move {
-            match written {
-                Written::Nothing => Ok(()),
-                Written::All => back.run(Direction::ToDevice, 1, back.elements, 0).await,
-                Written::Strided(count, stride) => back.run(Direction::ToDevice, count, 1, stride).await,
-                Written::Collected => {
-                    // Where they do not fit, the collective has failed.
-                    let all = usize::try_from(total.at(0).load()).unwrap_or(usize::MAX);
-                    back.run(Direction::ToDevice, 1, all.min(back.elements), 0).await
-                }
-            }
+            back.run(Direction::ToDevice, written, || total.at(0).load()).await
         }));
         Collective::staged(self.core, self.tickets)
     }
 }
 
 impl Core {
-    /// Begins with a collective in the staging memory: `reads` says whether a PE reads this PE's
-    /// source.
-    pub(crate) fn stage<'a>(&'a self, operands: &OnDevice<'a>, size: usize, reads: bool) -> Staged<'a> {
+    /// Begins with a collective in the staging memory, of which PEs `read` this part of the source.
+    pub(crate) fn stage<'a>(&'a self, operands: &OnDevice<'a>, size: usize, read: Part) -> Staged<'a> {
         let OnDevice { device, call, views: [dest, source], elements, staging } = *operands;
         let [dest_elements, elements] = elements;
         tracing::trace!(target: "oxshmem", call, "in the host's staging memory");
@@ -78,10 +69,7 @@ impl Core {
         let (copied, ours) = (Copy::new(device, [source, staging[1]], elements, size), mine.to_owned());
         let copy_in = self.copy(call, async move {
             ours.at(0).store(len);
-            match reads {
-                true => copied.run(Direction::ToHost, 1, copied.elements, 0).await,
-                false => Ok(()),
-            }
+            copied.run(Direction::ToHost, read, || len).await
         });
         let back = Copy::new(device, [dest, staging[0]], dest_elements, size);
         Staged { core: self, call, sums: [total, mine], back, tickets: vec![copy_in] }
@@ -124,8 +112,22 @@ impl Copy {
         Self { device: Arc::clone(device), memory, staging, elements, size }
     }
 
+    /// Copies a part of the memory. `collected` is how many elements all PEs have given.
+    async fn run(&self, direction: Direction, part: Part, collected: impl FnOnce() -> u64) -> Result<()> {
+        match part {
+            Part::Nothing => Ok(()),
+            Part::All => self.blocks(direction, 1, self.elements, 0).await,
+            Part::Strided(count, stride) => self.blocks(direction, count, 1, stride).await,
+            Part::Collected => {
+                // Where they do not fit, the collective has failed.
+                let all = usize::try_from(collected()).unwrap_or(usize::MAX);
+                self.blocks(direction, 1, all.min(self.elements), 0).await
+            }
+        }
+    }
+
     /// Copies `count` blocks of `len` elements, whose starts are `stride` apart.
-    async fn run(&self, direction: Direction, count: usize, len: usize, stride: usize) -> Result<()> {
+    async fn blocks(&self, direction: Direction, count: usize, len: usize, stride: usize) -> Result<()> {
         let flight = Arc::new(Flight::default());
         let landing = Arc::clone(&flight);
         let kept = (self.memory.clone(), self.staging.clone());
