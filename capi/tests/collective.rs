@@ -127,5 +127,6 @@ fn active_sets_that_are_wrong_are_named() {
     fails(2, "set_root", &["shmem_broadcast64: PE_root = 2 is out of range"]);
     fails(2, "nreduce", &["shmem_int_sum_to_all: nreduce = -1 is negative"]);
     fails(3, "p_sync", &["shmem_sync: pSync = 0x", "is not symmetric"]);
+    fails(2, "no_place", &["shmem_sync: active_set", "in 512 teams already"]);
     fails(3, "p_sync_values", &["shmem_sync: pSync[31] is not SHMEM_SYNC_VALUE"]);
 }

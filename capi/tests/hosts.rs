@@ -46,3 +46,14 @@ fn what_is_just_legal_is_no_error_between_hosts_either() {
         program.job(n, &[("SHMEM_FAKE_HOSTS", "2:cyclic")], &[]).passed(n);
     }
 }
+
+#[test]
+fn active_sets_come_together_between_hosts() {
+    if !has_ucx() {
+        return;
+    }
+    let program = Program::new("active_sets.c");
+    for n in PES {
+        program.job(n, &[("SHMEM_FAKE_HOSTS", "2:cyclic")], &[]).passed(n);
+    }
+}

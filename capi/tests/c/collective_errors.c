@@ -85,6 +85,8 @@ int main(int argc, char **argv) {
     long local[SHMEM_SYNC_SIZE] = {0};
     MISTAKE(p_sync, if (me < 2) shmem_sync(0, 0, 2, local))
     MISTAKE(p_sync_values, if (me < 2) shmem_sync(0, 0, 2, wrong_sync_memory))
+    while (!strcmp(argv[1], "no_place") && !shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 2, NULL, 0, &team)) continue;
+    MISTAKE(no_place, shmem_sync(me, 0, 1, sync_memory))
     shmem_barrier_all();
     shmem_finalize();
     return 0;
