@@ -6,9 +6,9 @@ macro_rules! allocating {
     ($of:literal, $place:literal) => {
         #[doc = concat!("Allocates `len` elements", $place, ". Their values are unspecified.")]
         ///
-        /// Collective: every PE calls it with the same arguments, and may use all PEs' instances
-        /// when its future is ready (`OpenSHMEM 1.6 §9.3.1`). An array without elements involves no
-        /// other PE.
+        /// Collective: every one of these PEs calls it with the same arguments, and may use all
+        /// PEs' instances when its future is ready (`OpenSHMEM 1.6 §9.3.1`). An array without
+        /// elements involves no other PE.
         ///
         /// # Errors
         /// [`Error::HeapExhausted`](crate::Error::HeapExhausted) on every PE alike;

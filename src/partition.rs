@@ -83,7 +83,10 @@ impl Partition {
         self.0.heap.id()
     }
 
-    allocating!("world.partition(1)?", " on every PE, in this partition (`shmemx_kind_malloc` and its kin)");
+    allocating!(
+        "world.partition(1)?",
+        " on every PE, in this partition (`shmemx_kind_malloc` and its siblings)"
+    );
 
     /// What it holds. Blocks that were dropped, but are not reclaimed yet, count as used.
     ///

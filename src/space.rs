@@ -268,7 +268,7 @@ impl Space {
 
     allocating!(
         "world.space(SpaceKind::Default)?",
-        " on every PE of the space's [`team`](Self::team), in this space (`shmem_space_malloc` and its kin)"
+        " on every PE of the space's [`team`](Self::team), in this space (`shmem_space_malloc` and its siblings)"
     );
 
     /// [`World::free`](crate::World::free) of memory of this space (`shmem_space_free`). Collective

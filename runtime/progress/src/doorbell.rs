@@ -2,9 +2,9 @@
 //!
 //! A writer stores, then looks at the target's `sleeping` word. A sleeper sets the word, then looks
 //! at its memory once more. One of the two must see the other, and that needs a full barrier on
-//! both sides. Who pays for it is decided once a job ([`FenceSide`]): either the writers fence, or
-//! the sleeper makes every running thread of the job pass a barrier (`membarrier`), so that writing
-//! costs nothing extra.
+//! both sides. Which side pays for it is decided once a job ([`FenceSide`]): either the writers
+//! fence, or the sleeper makes every running thread of the job pass a barrier (`membarrier`), so
+//! that writing costs nothing extra.
 
 use oxshmem_base::{
     settings::FenceSide,
@@ -148,10 +148,10 @@ fn membarrier() {
 mod loom_tests {
     use super::*;
 
-    /// A word for which several wait: who sets it looks at a count of those who may sleep, and only
-    /// then at each of them.
+    /// A word for which several wait: the thread that sets it looks at a count of sleepers, and
+    /// only then at each of them.
     #[test]
-    fn loom_who_counts_itself_among_the_sleepers_is_rung_for_or_sees_the_word() {
+    fn loom_a_thread_that_counts_itself_as_a_sleeper_is_rung_for_or_sees_the_word() {
         loom::model(|| {
             let [word, count, sleeping] = [(); 3].map(|()| Arc::new(AtomicU32::new(0)));
             let bell = Arc::new(Notify::new());

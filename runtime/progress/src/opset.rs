@@ -188,7 +188,7 @@ impl OpSet {
     /// Whether no operation is under way and no error waits to be seen.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
-        // Acquire: what completed operations wrote is visible to who finds the set idle.
+        // Acquire: what completed operations wrote is visible to a thread that finds the set idle.
         self.attention.load(Ordering::Acquire) == 0
     }
 

@@ -61,7 +61,7 @@ pub struct Watchdog {
     this: Weak<Self>,
 }
 
-/// Who prints the table of all PEs.
+/// Which process prints the table of all PEs.
 struct Reporter(Weak<dyn Bootstrap>);
 
 impl std::fmt::Debug for Reporter {
@@ -167,7 +167,7 @@ impl Watchdog {
     }
 
     fn run(&self) {
-        // Before the first look at the fabric: who drops that later finds the thread to wake.
+        // Before the first look at the fabric: a thread that drops it later finds this one to wake.
         drop(lock(&self.thread));
         let mut reported = Reported::default();
         while let Some(fabric) = self.fabric.upgrade() {

@@ -7,6 +7,7 @@
 //! Its locks know of wakers: none runs on a thread that has one of them locked (see
 //! [`wakes`](crate::wakes)). So they are for everything that may have a task's waker woken or
 //! dropped while it is locked, however far below.
+
 mod locks;
 #[cfg(oxshmem_loom)]
 mod model;

@@ -1,6 +1,6 @@
 //! The calls that a PE can be stuck in, and those that a recording of a job shows: one row each.
 
-/// What kind of call it is, which decides what its arguments mean and who is compared with whom.
+/// What kind of call it is, which decides what its arguments mean and which PEs are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     /// Waits for words of this PE: see [`Activity::wait`](super::Activity::wait).

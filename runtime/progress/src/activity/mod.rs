@@ -291,7 +291,7 @@ impl Board {
         shown.globals_at.store(globals_at.map_or(u64::MAX, |at| at as u64), Ordering::Relaxed);
         shown.pe.store(me as u64 | u64::from(std::process::id()) << 32, Ordering::Relaxed);
         shown.standing.store(Standing::Joined as u64, Ordering::Relaxed);
-        // Release: who sees the form sees what was stored above.
+        // Release: a reader that sees the form sees what was stored above.
         shown.form.store(FORM, Ordering::Release);
         Self { shown: NonNull::from(shown), control, block, watchdog }
     }
@@ -301,7 +301,7 @@ impl Board {
         Entry { place: self.put(activity), board: self.clone() }
     }
 
-    /// [`enter`](Self::enter), for those who [`take`](Self::take) the entry off again themselves.
+    /// [`enter`](Self::enter), where the caller [`takes`](Self::take) the entry off again.
     pub fn put(&self, activity: &Activity) -> Place {
         let place = match (0..SLOTS).find(|&slot| self.try_put(&self.shown().slots[slot], activity)) {
             Some(slot) => Place(slot as u8),
@@ -356,7 +356,7 @@ impl Board {
         {
             return false;
         }
-        // Who sees one of the words below also sees that the slot is being written.
+        // A reader that sees one of the words below also sees that the slot is being written.
         fence(Ordering::Release);
         let Activity { call, team, number, args } = *activity;
         slot.call.store(call as u64, Ordering::Relaxed);
@@ -364,7 +364,7 @@ impl Board {
         slot.team.store(team, Ordering::Relaxed);
         slot.number.store(number, Ordering::Relaxed);
         slot.args.iter().zip(args).for_each(|(word, arg)| word.store(arg, Ordering::Relaxed));
-        // Release: who sees the slot entered sees what was entered.
+        // Release: a reader that sees the slot entered sees what was entered.
         slot.state.store(free + ENTERED, Ordering::Release);
         true
     }

@@ -1,4 +1,4 @@
-//! The table of all PEs, for people: who is in what, for how long, with which arguments.
+//! The table of all PEs, for people: what each is in, for how long, with which arguments.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -234,7 +234,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// What those who are in one collective of one team disagree on. `host`: see [`Which`].
+/// What the PEs in one collective of one team disagree on. `host`: see [`Which`].
 fn mismatch(host: &str, members: &[Member]) -> Option<String> {
     let first = &members.first()?.activity;
     let same_call = members.iter().all(|it| it.activity.call.counts_as() == first.call.counts_as());

@@ -65,8 +65,7 @@ impl Pe {
         unsafe { atomic::AtomicU64::from_ptr(address) }
     }
 
-    /// Another PE's store. The word itself is no atomic of loom's: what is modelled is who is rung
-    /// for it.
+    /// Another PE's store. The word itself is no atomic of loom's: the model is of its ring.
     fn store(&self, word: usize) {
         self.word(word).store(1, atomic::Ordering::Release);
         let sleep = &self.fabric.control.page(0).sleep.0;

@@ -477,7 +477,7 @@ impl Executor {
             // them to these values before.
             sleep.watched_from.store(from, Ordering::Relaxed);
             sleep.watched_to.store(to, Ordering::Relaxed);
-            // Under the lock: who registers later sees that we sleep, and for what.
+            // Under the lock: a thread that registers later sees that we sleep, and for what.
             begin_sleep(&sleep.sleeping, kinds);
             self.owner.unfired()
         };

@@ -18,7 +18,7 @@ use crate::{
     wait::WaitPolicy,
 };
 
-/// The executor of a PE, and who was woken, by the words that they wait for.
+/// The executor of a PE, and which tasks were woken, by the words that they wait for.
 struct Waits {
     fabric: Fabric,
     executor: Arc<Executor>,
@@ -66,12 +66,12 @@ impl Waits {
         unsafe { AtomicU64::from_ptr(self.address(word)) }.store(1, Ordering::Release);
     }
 
-    /// Stores a word as another PE does, and sees who is woken.
+    /// Stores a word as another PE does, and sees which task is woken.
     fn wakes(&self, word: usize) {
         self.store(word);
         self.executor.bell.ring_process();
         let woken = self.woken.1.recv_timeout(Duration::from_secs(30));
-        assert_eq!(woken, Ok(word), "who waits for word {word} is woken");
+        assert_eq!(woken, Ok(word), "the task that waits for word {word} is woken");
     }
 }
 
@@ -89,12 +89,12 @@ fn a_task_that_panics_in_the_helper_does_not_end_it() {
         waits.register(0, true);
         waits.register(1, false);
         waits.wakes(0);
-        // Somebody waited meanwhile, ...
+        // A task waited meanwhile, ...
         waits.wakes(1);
-        // ... nobody, ...
+        // ... none, ...
         waits.register(2, true);
         waits.wakes(2);
-        // ... and somebody begins to wait later.
+        // ... and one begins to wait later.
         waits.register(3, false);
         waits.wakes(3);
     }
