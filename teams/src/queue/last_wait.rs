@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::{Core, running::Then};
 use crate::group::Awaited;
 
-/// The most pauses before the first look: less than a microsecond.
-const MOST_PAUSES: u32 = 24;
 /// Where in the place of a [`LastWait`] it says what is left to do then.
 const THEN: usize = 0b11;
 const _: () =
@@ -80,7 +78,8 @@ impl Core {
             return true;
         }
         let (came, looks) = self.go_on_looking(awaited);
-        self.pauses.store((pauses + looks / 2).min(MOST_PAUSES), Ordering::Relaxed);
+        let most = self.group.choices.tuning.pauses as u32;
+        self.pauses.store((pauses + looks / 2).min(most), Ordering::Relaxed);
         came
     }
 

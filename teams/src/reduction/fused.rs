@@ -21,162 +21,7 @@ pub(super) fn at(level: Level, element: ElementType, op: ReduceOp) -> Option<Fus
     match level {
         Level::Baseline => None,
         Level::Avx2 => avx2(element, op),
-        Level::Avx512 => avx512(element, op),
     }
-}
-
-/// A row is an operation, the types of one size that share an instruction for it, and the
-/// instruction.
-macro_rules! table {
-    ($level:ident from $from:literal, $loop:ident, $fold:ident: $($op:ident: $($element:ident)|* => $instruction:literal;)*) => {
-        fn $level(element: ElementType, op: ReduceOp) -> Option<Fused> {
-            use ElementType::*;
-            match (element, op) {
-                $(($($element)|*, ReduceOp::$op) => Some({
-                    const ELEMENT: ElementType = [$($element),*][0];
-                    unsafe fn two(out: *mut u8, a: *const u8, b: *const u8, n: usize) {
-                        // SAFETY: the caller's contract, that of `Kernel::fused`, is the loop's.
-                        unsafe { $loop!($instruction, ELEMENT, ReduceOp::$op, out, a, b, n) }
-                    }
-                    unsafe fn many(out: *mut u8, sources: *const *const u8, count: usize, n: usize) {
-                        // SAFETY: the caller's contract, that of `Kernel::fold`, is the loop's.
-                        unsafe { $fold!($instruction, ELEMENT, ReduceOp::$op, out, sources, count, n) }
-                    }
-                    Fused { two, many, from: $from }
-                }),)*
-                _ => None,
-            }
-        }
-    };
-}
-
-/// 256 bytes at a time, then 64, then what is left under a mask, outside of which nothing is
-/// touched. Registers above 15 leave nothing to clean up.
-macro_rules! loop_avx512 {
-    ($instruction:literal, $element:expr, $op:expr, $out:ident, $a:ident, $b:ident, $n:ident) => {
-        asm!(
-            "sub {len}, 256",
-            "jb 3f",
-            "2:",
-            "vmovdqu64 zmm16, [{a} + {at}]",
-            "vmovdqu64 zmm17, [{a} + {at} + 64]",
-            "vmovdqu64 zmm18, [{a} + {at} + 128]",
-            "vmovdqu64 zmm19, [{a} + {at} + 192]",
-            concat!($instruction, " zmm16, zmm16, [{b} + {at}]"),
-            concat!($instruction, " zmm17, zmm17, [{b} + {at} + 64]"),
-            concat!($instruction, " zmm18, zmm18, [{b} + {at} + 128]"),
-            concat!($instruction, " zmm19, zmm19, [{b} + {at} + 192]"),
-            "vmovdqu64 [{out} + {at}], zmm16",
-            "vmovdqu64 [{out} + {at} + 64], zmm17",
-            "vmovdqu64 [{out} + {at} + 128], zmm18",
-            "vmovdqu64 [{out} + {at} + 192], zmm19",
-            "add {at}, 256",
-            "sub {len}, 256",
-            "jae 2b",
-            "3:",
-            "add {len}, 192",
-            "jnc 5f",
-            "4:",
-            "vmovdqu64 zmm16, [{a} + {at}]",
-            concat!($instruction, " zmm16, zmm16, [{b} + {at}]"),
-            "vmovdqu64 [{out} + {at}], zmm16",
-            "add {at}, 64",
-            "sub {len}, 64",
-            "jae 4b",
-            "5:",
-            "add {len}, 64",
-            "jz 6f",
-            "mov {mask}, -1",
-            "bzhi {mask}, {mask}, {len}",
-            "kmovq k1, {mask}",
-            "vmovdqu8 zmm16 {{k1}} {{z}}, [{a} + {at}]",
-            "vmovdqu8 zmm17 {{k1}} {{z}}, [{b} + {at}]",
-            concat!($instruction, " zmm16, zmm16, zmm17"),
-            "vmovdqu8 [{out} + {at}] {{k1}}, zmm16",
-            "6:",
-            out = in(reg) $out, a = in(reg) $a, b = in(reg) $b,
-            at = inout(reg) 0usize => _, len = inout(reg) $n * $element.size() => _, mask = out(reg) _,
-            out("zmm16") _, out("zmm17") _, out("zmm18") _, out("zmm19") _, out("k1") _,
-            options(nostack)
-        )
-    };
-}
-
-/// 512 bytes of all sources at a time, then 64 or what is left under a mask. The result is in
-/// registers until all sources are in it, so that `out` may be any of them.
-macro_rules! fold_avx512 {
-    ($instruction:literal, $element:expr, $op:expr, $out:ident, $sources:ident, $count:ident, $n:ident) => {
-        asm!(
-            "sub {len}, 512",
-            "jb 4f",
-            "2:",
-            "mov {source}, [{sources}]",
-            "vmovdqu64 zmm16, [{source} + {at}]",
-            "vmovdqu64 zmm17, [{source} + {at} + 64]",
-            "vmovdqu64 zmm18, [{source} + {at} + 128]",
-            "vmovdqu64 zmm19, [{source} + {at} + 192]",
-            "vmovdqu64 zmm20, [{source} + {at} + 256]",
-            "vmovdqu64 zmm21, [{source} + {at} + 320]",
-            "vmovdqu64 zmm22, [{source} + {at} + 384]",
-            "vmovdqu64 zmm23, [{source} + {at} + 448]",
-            "mov {next}, 1",
-            "3:",
-            "mov {source}, [{sources} + 8 * {next}]",
-            concat!($instruction, " zmm16, zmm16, [{source} + {at}]"),
-            concat!($instruction, " zmm17, zmm17, [{source} + {at} + 64]"),
-            concat!($instruction, " zmm18, zmm18, [{source} + {at} + 128]"),
-            concat!($instruction, " zmm19, zmm19, [{source} + {at} + 192]"),
-            concat!($instruction, " zmm20, zmm20, [{source} + {at} + 256]"),
-            concat!($instruction, " zmm21, zmm21, [{source} + {at} + 320]"),
-            concat!($instruction, " zmm22, zmm22, [{source} + {at} + 384]"),
-            concat!($instruction, " zmm23, zmm23, [{source} + {at} + 448]"),
-            "inc {next}",
-            "cmp {next}, {count}",
-            "jb 3b",
-            "vmovdqu64 [{out} + {at}], zmm16",
-            "vmovdqu64 [{out} + {at} + 64], zmm17",
-            "vmovdqu64 [{out} + {at} + 128], zmm18",
-            "vmovdqu64 [{out} + {at} + 192], zmm19",
-            "vmovdqu64 [{out} + {at} + 256], zmm20",
-            "vmovdqu64 [{out} + {at} + 320], zmm21",
-            "vmovdqu64 [{out} + {at} + 384], zmm22",
-            "vmovdqu64 [{out} + {at} + 448], zmm23",
-            "add {at}, 512",
-            "sub {len}, 512",
-            "jae 2b",
-            "4:",
-            "add {len}, 512",
-            "jz 8f",
-            "5:",
-            "mov {mask}, -1",
-            "cmp {len}, 64",
-            "jae 6f",
-            "bzhi {mask}, {mask}, {len}",
-            "6:",
-            "kmovq k1, {mask}",
-            "mov {source}, [{sources}]",
-            "vmovdqu8 zmm16 {{k1}} {{z}}, [{source} + {at}]",
-            "mov {next}, 1",
-            "7:",
-            "mov {source}, [{sources} + 8 * {next}]",
-            "vmovdqu8 zmm17 {{k1}} {{z}}, [{source} + {at}]",
-            concat!($instruction, " zmm16, zmm16, zmm17"),
-            "inc {next}",
-            "cmp {next}, {count}",
-            "jb 7b",
-            "vmovdqu8 [{out} + {at}] {{k1}}, zmm16",
-            "add {at}, 64",
-            "sub {len}, 64",
-            "ja 5b",
-            "8:",
-            out = in(reg) $out, sources = in(reg) $sources, count = in(reg) $count,
-            at = inout(reg) 0usize => _, len = inout(reg) $n * $element.size() => _,
-            source = out(reg) _, next = out(reg) _, mask = out(reg) _,
-            out("zmm16") _, out("zmm17") _, out("zmm18") _, out("zmm19") _,
-            out("zmm20") _, out("zmm21") _, out("zmm22") _, out("zmm23") _, out("k1") _,
-            options(nostack)
-        )
-    };
 }
 
 /// 128 bytes at a time, then 32; fewer go through private memory.
@@ -335,55 +180,32 @@ unsafe fn rest(element: ElementType, op: ReduceOp, out: *mut u8, sources: &[*con
 
 // `vminpd` and its like are C's `a < b ? a : b`: the second operand if either is NaN, or both are
 // zero.
-table! { avx512 from 0, loop_avx512, fold_avx512:
-    And: I8 | U8 => "vpandq";
-    And: I16 | U16 => "vpandq";
-    And: I32 | U32 => "vpandq";
-    And: I64 | U64 => "vpandq";
-    Or: I8 | U8 => "vporq";
-    Or: I16 | U16 => "vporq";
-    Or: I32 | U32 => "vporq";
-    Or: I64 | U64 => "vporq";
-    Xor: I8 | U8 => "vpxorq";
-    Xor: I16 | U16 => "vpxorq";
-    Xor: I32 | U32 => "vpxorq";
-    Xor: I64 | U64 => "vpxorq";
-    Sum: I8 | U8 => "vpaddb";
-    Sum: I16 | U16 => "vpaddw";
-    Sum: I32 | U32 => "vpaddd";
-    Sum: I64 | U64 => "vpaddq";
-    Prod: I16 | U16 => "vpmullw";
-    Prod: I32 | U32 => "vpmulld";
-    Prod: I64 | U64 => "vpmullq";
-    Min: I8 => "vpminsb";
-    Min: U8 => "vpminub";
-    Min: I16 => "vpminsw";
-    Min: U16 => "vpminuw";
-    Min: I32 => "vpminsd";
-    Min: U32 => "vpminud";
-    Min: I64 => "vpminsq";
-    Min: U64 => "vpminuq";
-    Max: I8 => "vpmaxsb";
-    Max: U8 => "vpmaxub";
-    Max: I16 => "vpmaxsw";
-    Max: U16 => "vpmaxuw";
-    Max: I32 => "vpmaxsd";
-    Max: U32 => "vpmaxud";
-    Max: I64 => "vpmaxsq";
-    Max: U64 => "vpmaxuq";
-    Sum: F32 => "vaddps";
-    Prod: F32 => "vmulps";
-    Min: F32 => "vminps";
-    Max: F32 => "vmaxps";
-    Sum: F64 => "vaddpd";
-    Prod: F64 => "vmulpd";
-    Min: F64 => "vminpd";
-    Max: F64 => "vmaxpd";
-    Sum: ComplexF32 => "vaddps";
-    Sum: ComplexF64 => "vaddpd";
+/// A row is an operation, the types of one size that share an instruction for it, and the
+/// instruction.
+macro_rules! table {
+    ($($op:ident: $($element:ident)|* => $instruction:literal;)*) => {
+        fn avx2(element: ElementType, op: ReduceOp) -> Option<Fused> {
+            use ElementType::*;
+            match (element, op) {
+                $(($($element)|*, ReduceOp::$op) => Some({
+                    const ELEMENT: ElementType = [$($element),*][0];
+                    unsafe fn two(out: *mut u8, a: *const u8, b: *const u8, n: usize) {
+                        // SAFETY: the caller's contract, that of `Kernel::fused`, is the loop's.
+                        unsafe { loop_avx2!($instruction, ELEMENT, ReduceOp::$op, out, a, b, n) }
+                    }
+                    unsafe fn many(out: *mut u8, sources: *const *const u8, count: usize, n: usize) {
+                        // SAFETY: the caller's contract, that of `Kernel::fold`, is the loop's.
+                        unsafe { fold_avx2!($instruction, ELEMENT, ReduceOp::$op, out, sources, count, n) }
+                    }
+                    Fused { two, many }
+                }),)*
+                _ => None,
+            }
+        }
+    };
 }
 
-table! { avx2 from 32, loop_avx2, fold_avx2:
+table! {
     And: I8 | U8 => "vpand";
     And: I16 | U16 => "vpand";
     And: I32 | U32 => "vpand";

@@ -36,6 +36,9 @@ pub struct Kernel {
 
 /// Bytes that go through private memory at once, few enough for the first-level cache.
 const BLOCK: usize = 4096;
+/// From this many bytes on a fused kernel is quicker than private memory, however well that is
+/// cached.
+const FUSED: usize = 32;
 
 impl Kernel {
     /// The kernel for an operation on a type, if the type [has](ElementType::takes) it.
@@ -211,7 +214,7 @@ impl Kernel {
     #[inline]
     pub(crate) const fn fused_from(&self, bytes: usize) -> Option<Combine> {
         match self.fused {
-            Some(fused) if bytes >= fused.from => Some(fused.two),
+            Some(fused) if bytes >= FUSED => Some(fused.two),
             _ => None,
         }
     }

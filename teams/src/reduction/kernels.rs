@@ -94,8 +94,6 @@ pub(super) enum Level {
     Baseline,
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
 }
 
 impl Level {
@@ -105,9 +103,6 @@ impl Level {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::is_x86_feature_detected as has;
-            if has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") && has!("bmi2") {
-                return Self::Avx512;
-            }
             if has!("avx2") {
                 return Self::Avx2;
             }
@@ -156,8 +151,6 @@ fn pick<T: Copy, O: Apply<T>>(level: Level) -> Combine {
         Level::Baseline => baseline::<T, O>,
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => avx2::<T, O>,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => avx512::<T, O>,
     }
 }
 
@@ -169,13 +162,6 @@ unsafe fn baseline<T: Copy, O: Apply<T>>(out: *mut u8, a: *const u8, b: *const u
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn avx2<T: Copy, O: Apply<T>>(out: *mut u8, a: *const u8, b: *const u8, n: usize) {
-    // SAFETY: as above.
-    unsafe { body::<T, O>(out, a, b, n) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
-unsafe fn avx512<T: Copy, O: Apply<T>>(out: *mut u8, a: *const u8, b: *const u8, n: usize) {
     // SAFETY: as above.
     unsafe { body::<T, O>(out, a, b, n) }
 }

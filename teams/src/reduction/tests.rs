@@ -10,10 +10,7 @@ const BYTE: u8 = 0xa5;
 
 fn levels() -> Vec<Level> {
     #[cfg(target_arch = "x86_64")]
-    let more = [
-        std::arch::is_x86_feature_detected!("avx2").then_some(Level::Avx2),
-        (Level::detect() == Level::Avx512).then_some(Level::Avx512),
-    ];
+    let more = [std::arch::is_x86_feature_detected!("avx2").then_some(Level::Avx2)];
     #[cfg(not(target_arch = "x86_64"))]
     let more: [Option<Level>; 0] = [];
     std::iter::once(Level::Baseline).chain(more.into_iter().flatten()).collect()

@@ -132,8 +132,6 @@ pub(super) struct Fused {
     /// [`Kernel::fold`](super::Kernel::fold) of at least two sources: the output, the sources, how
     /// many, elements of each.
     pub(super) many: unsafe fn(*mut u8, *const *const u8, usize, usize),
-    /// From this many bytes on they are quicker than private memory, however well that is cached.
-    pub(super) from: usize,
 }
 
 /// `out[i] = a[i] op b[i]` for all `i` below the last argument.

@@ -25,13 +25,29 @@ struct AlgorithmVariant {
     pes: &'static [usize],
 }
 
-const VARIANTS: [AlgorithmVariant; 6] = [
+const VARIANTS: [AlgorithmVariant; 8] = [
     AlgorithmVariant {
         name: "all to all through slots",
         than: "direct",
         simpler: "SHMEM_TUNING=reduced_in_slots=0,collected_in_slots=0,gathered_in_slots=0",
         ops: "sum,fcollect,collect,alltoall",
         bytes: &[8, 40],
+        pes: &[2],
+    },
+    AlgorithmVariant {
+        name: "quick, through slots",
+        than: "all to all through slots",
+        simpler: "SHMEM_TUNING=quick=0",
+        ops: "sum,fcollect,alltoall",
+        bytes: &[8, 40],
+        pes: &[2],
+    },
+    AlgorithmVariant {
+        name: "pauses before the first look",
+        than: "none",
+        simpler: "SHMEM_TUNING=pauses=0",
+        ops: "broadcast,broadcast_rotating",
+        bytes: &[8, 1 << 10, 8 << 10],
         pes: &[2],
     },
     AlgorithmVariant {

@@ -13,7 +13,7 @@ use crate::{
     check::NumberWait,
     group::{Awaited, Group},
     memory::{
-        scratch::{self, INLINE, LINE},
+        scratch::{self, LINE},
         span::Span,
         words::{self, Slot},
     },
@@ -39,7 +39,7 @@ impl Quick {
         let given = call.given();
         let is_simple =
             matches!(call.operation, Operation::Reduce(_) | Operation::Fcollect | Operation::Alltoall);
-        if !is_simple || given > INLINE || group.n() == 1 || group.choices.mode != Mode::Flat {
+        if !is_simple || given > group.choices.tuning.quick || group.n() == 1 || group.choices.mode != Mode::Flat {
             return None;
         }
         let number = group.state.next_exchange();
