@@ -30,7 +30,7 @@ use crate::formula::{Call, Network, Shape};
 
 /// Simulates collectives on many hosts.
 #[derive(Parser)]
-struct Options {
+struct ScaleOptions {
     /// The network: rdma or tcp, or L,o,r,B: latency, overhead and receipt in ns, bandwidth in
     /// bytes a second.
     #[arg(long, default_value = "rdma")]
@@ -55,10 +55,10 @@ struct Options {
     one: bool,
 }
 
-type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+type MainResult<T = ()> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = ScaleOptions::parse();
     let outcome = match () {
         () if options.one => one(&options),
         () if options.variants => variants::variants(options.network)
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
 }
 
 /// Simulates the job that was asked for.
-fn one(options: &Options) -> Outcome {
+fn one(options: &ScaleOptions) -> MainResult {
     let (Some(&pes), Some(&per_host)) = (options.pes.first(), options.per_host.first()) else {
         return Ok(());
     };
@@ -87,7 +87,7 @@ fn one(options: &Options) -> Outcome {
 }
 
 /// Simulates all jobs, each in a process of its own, and prints what they took.
-fn all(options: &Options) -> Outcome {
+fn all(options: &ScaleOptions) -> MainResult {
     let mut file = options.json.as_ref().map(File::create).transpose()?;
     println!(
         "{:>7} {:>8} {:<10} {:>8} {:>14} {:>14} {:>9}",
@@ -117,7 +117,7 @@ fn paper(network: Network, shape: Shape) -> Vec<Value> {
 }
 
 /// What a process of its own says.
-fn simulated(options: &Options, shape: Shape) -> Outcome<Vec<Value>> {
+fn simulated(options: &ScaleOptions, shape: Shape) -> MainResult<Vec<Value>> {
     let mut child = Command::new(std::env::current_exe()?)
         .args(["--one", "--network", &options.network.to_string()])
         .args(["--pes", &shape.pes.to_string(), "--per-host", &shape.per_host.to_string()])
@@ -125,7 +125,7 @@ fn simulated(options: &Options, shape: Shape) -> Outcome<Vec<Value>> {
         .spawn()?;
     let output = child.stdout.take().ok_or("no output")?;
     let lines = BufReader::new(output).lines().map(|line| Ok(serde_json::from_str(&line?)?));
-    let lines = lines.collect::<Outcome<Vec<_>>>();
+    let lines = lines.collect::<MainResult<Vec<_>>>();
     let status = child.wait()?;
     if !status.success() {
         return Err(format!("{} PEs, {} on a host: {status}", shape.pes, shape.per_host).into());

@@ -45,5 +45,5 @@ pub use hosts::sync;
 pub use queue::{Collective, Ended, Outcome};
 pub use reduction::{Arithmetic, Bitwise, Complex, LongDouble, Ordered};
 #[doc(hidden)]
-pub use team::places::{Made, PlaceBits, Places};
+pub use team::places::{Made, PlaceBits, TeamPlaces};
 pub use team::{InTeam, Team, TeamConfig, agree};

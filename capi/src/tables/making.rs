@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use oxshmem::{Cmp, Context, ContextOptions, Error, Result, SymView, Team, Wait};
 use oxshmem_ops::Members;
-use oxshmem_teams::{PlaceBits, Places};
+use oxshmem_teams::{PlaceBits, TeamPlaces};
 
 use super::sets::Set;
 
 /// Words of the members' memory by which they meet. The first member's:
 const TAKEN: usize = 0;
-const CAME: usize = Places::COUNT / 64;
+const CAME: usize = TeamPlaces::COUNT / 64;
 const READY: usize = CAME + 1;
 /// And all PEs':
 const PLACE: usize = CAME + 2;
@@ -38,7 +38,7 @@ pub(crate) const SYNC_WORDS: usize = GO + 1;
 
 /// A set in the making, as one of its members sees it.
 pub(crate) struct Making<'a> {
-    places: Places,
+    places: TeamPlaces,
     members: Members,
     me: usize,
     words: SymView<'a, u64>,
@@ -68,10 +68,10 @@ impl<'a> Making<'a> {
                 _ => self.propose().await?,
             };
             if verdict == NOWHERE {
-                return Err(Error::TeamsExhausted { call, limit: Places::COUNT });
+                return Err(Error::TeamsExhausted { call, limit: TeamPlaces::COUNT });
             }
             // Meanwhile this PE may have given it to another team.
-            let place = (verdict % KEEP).checked_sub(1).filter(|&place| place < Places::COUNT as u64);
+            let place = (verdict % KEEP).checked_sub(1).filter(|&place| place < TeamPlaces::COUNT as u64);
             let Some(place) = place else {
                 // The words were not 0, or another program writes them.
                 return Err(Error::bootstrap(
@@ -101,7 +101,7 @@ impl<'a> Making<'a> {
             *free &= !taken.load();
             taken.store(0);
         }
-        let keep = if left(&free) > Places::COUNT as u32 / 2 { KEEP } else { 0 };
+        let keep = if left(&free) > TeamPlaces::COUNT as u32 / 2 { KEEP } else { 0 };
         let verdict = match nth(&free, attempt) {
             Some(place) => (self.places.next_number() * 2 * KEEP) | keep | (place as u64 + 1),
             None => NOWHERE,
@@ -182,5 +182,5 @@ fn left(free: &PlaceBits) -> u32 {
 /// time.
 fn nth(free: &PlaceBits, number: usize) -> Option<usize> {
     let number = number.checked_rem(left(free) as usize)?;
-    (0..Places::COUNT).filter(|place| free[place / 64] >> (place % 64) & 1 == 1).nth(number)
+    (0..TeamPlaces::COUNT).filter(|place| free[place / 64] >> (place % 64) & 1 == 1).nth(number)
 }

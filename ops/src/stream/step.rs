@@ -13,7 +13,7 @@ use oxshmem_spaces::{
 };
 
 /// Whether the stream waits.
-enum Wait {
+enum StreamWait {
     NotYet,
     Holds(Held),
     /// The step is over, or the stream cannot wait, and why.
@@ -30,18 +30,18 @@ pub(super) fn step(
     done: Completion,
 ) {
     let by = pe.local_pe();
-    let wait = Arc::new(Mutex::new(Wait::NotYet));
+    let wait = Arc::new(Mutex::new(StreamWait::NotYet));
     let release = Arc::clone(&wait);
     let end = move |outcome: Result<()>| {
-        let before = std::mem::replace(&mut *lock(&release), Wait::Over(Ok(())));
+        let before = std::mem::replace(&mut *lock(&release), StreamWait::Over(Ok(())));
         match before {
-            Wait::Over(Err(refused)) => done(outcome.and(Err(refused))),
-            Wait::Holds(held) => {
+            StreamWait::Over(Err(refused)) => done(outcome.and(Err(refused))),
+            StreamWait::Holds(held) => {
                 // The stream goes on.
                 drop(held);
                 done(outcome);
             }
-            Wait::NotYet | Wait::Over(Ok(())) => done(outcome),
+            StreamWait::NotYet | StreamWait::Over(Ok(())) => done(outcome),
         }
     };
     let reached = move |reached: Result<()>| match reached {
@@ -53,8 +53,8 @@ pub(super) fn step(
     let held = streams.hold(by, stream);
     let mut wait = lock(&wait);
     match (&*wait, held) {
-        (Wait::NotYet, Ok(held)) => *wait = Wait::Holds(held),
-        (Wait::NotYet, Err(refused)) => *wait = Wait::Over(Err(refused)),
+        (StreamWait::NotYet, Ok(held)) => *wait = StreamWait::Holds(held),
+        (StreamWait::NotYet, Err(refused)) => *wait = StreamWait::Over(Err(refused)),
         (_, held) => {
             drop(wait);
             drop(held);

@@ -55,7 +55,7 @@ pub struct Shown<W = AtomicU64> {
     /// not in it.
     pub globals_at: W,
     /// What it waits for.
-    pub slots: [Slot<W>; SLOTS],
+    pub slots: [BoardSlot<W>; SLOTS],
     behind: [W; 15],
     /// What it has done, as far as that is counted.
     pub counts: [W; COUNT_WORDS],
@@ -64,7 +64,7 @@ pub struct Shown<W = AtomicU64> {
 /// Room for one operation that waits.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct Slot<W> {
+pub struct BoardSlot<W> {
     /// Whether something is entered; changes with every entry, and is written last.
     pub state: W,
     /// The call's code.

@@ -44,12 +44,12 @@ pub struct Emulated {
     memory: Segment,
     /// Host memory that kernels were shown.
     shown_to_kernels: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
-    queue: Arc<Queue>,
+    queue: Arc<EmulatedQueue>,
 }
 
 /// What the device has to do, and what it has done. Its thread keeps this, and nothing else.
-struct Queue {
-    state: Mutex<State>,
+struct EmulatedQueue {
+    state: Mutex<EmulatedState>,
     more: Condvar,
     latency: Duration,
     /// Operations that have happened, and what completes them.
@@ -65,14 +65,14 @@ struct Queue {
 }
 
 #[derive(Default)]
-struct State {
-    jobs: VecDeque<(Instant, Job)>,
+struct EmulatedState {
+    ops: VecDeque<(Instant, EmulatedOp)>,
     started: bool,
     closed: bool,
 }
 
 /// One operation, with everything it needs to stay alive. It returns what completes it.
-type Job = Box<dyn FnOnce() -> Over + Send>;
+type EmulatedOp = Box<dyn FnOnce() -> Over + Send>;
 type Over = Box<dyn FnOnce() + Send>;
 
 impl Emulated {
@@ -91,7 +91,7 @@ impl Emulated {
             map.home(),
             "SHMEM_GPU_SYMMETRIC_SIZE",
         )?);
-        let queue = Queue {
+        let queue = EmulatedQueue {
             state: Mutex::default(),
             more: Condvar::new(),
             latency,
@@ -123,16 +123,16 @@ impl Emulated {
         op.map(|place| self.place(place), here)
     }
 
-    /// Has the thread do `job` when the latency is over.
-    fn begin(&self, job: Job) {
+    /// Has the thread do `op` when the latency is over.
+    fn begin(&self, op: EmulatedOp) {
         self.queue.under_way.fetch_add(1, Ordering::SeqCst);
         let mut state = lock(&self.queue.state);
-        state.jobs.push_back((Instant::now() + self.queue.latency, job));
+        state.ops.push_back((Instant::now() + self.queue.latency, op));
         self.wake(state);
         self.queue.helper_waker.issue();
     }
 
-    fn wake(&self, mut state: MutexGuard<'_, State>) {
+    fn wake(&self, mut state: MutexGuard<'_, EmulatedState>) {
         if !state.started {
             let queue = Arc::clone(&self.queue);
             let spawned = thread::Builder::new().name("oxshmem-emulated".into()).spawn(move || queue.run());
@@ -147,11 +147,11 @@ impl Emulated {
     }
 }
 
-impl Queue {
+impl EmulatedQueue {
     /// What the thread does.
     fn run(&self) {
-        while let Some(job) = self.next() {
-            let over = job();
+        while let Some(op) = self.next() {
+            let over = op();
             lock(&self.over).push_back(over);
             // SeqCst: either the helper sees what is over before it sleeps, or we see that it does.
             if self.armed.swap(false, Ordering::SeqCst) {
@@ -162,15 +162,15 @@ impl Queue {
         self.complete();
     }
 
-    /// Waits for the first job, and for the time when it is due.
-    fn next(&self) -> Option<Job> {
+    /// Waits for the first operation, and for the time when it is due.
+    fn next(&self) -> Option<EmulatedOp> {
         let mut state = lock(&self.state);
         loop {
-            let left = state.jobs.front().map(|(due, _)| due.saturating_duration_since(Instant::now()));
+            let left = state.ops.front().map(|(due, _)| due.saturating_duration_since(Instant::now()));
             state = match left {
                 // What was begun before the end happens, as it does on a real device.
                 Some(left) if left.is_zero() || state.closed => {
-                    return state.jobs.pop_front().map(|(_, job)| job);
+                    return state.ops.pop_front().map(|(_, op)| op);
                 }
                 Some(left) => self.more.wait_timeout(state, left).0,
                 None if state.closed => return None,
@@ -252,7 +252,7 @@ unsafe fn perform(op: Op<Address, Address>) -> u64 {
 }
 
 // SAFETY: `perform` touches exactly the bytes of the operation, before `done` completes, and each
-// job holds the map that they are in.
+// operation holds the map that they are in.
 unsafe impl Way<DevicePlace, End> for Emulated {
     unsafe fn start(&self, op: DeviceOp, done: Completion<u64>) {
         let (op, map) = (self.on_memory(op), Arc::clone(self.memory.map()));
@@ -271,7 +271,7 @@ unsafe impl Way<DevicePlace, End> for Emulated {
 }
 
 // SAFETY: `combine` touches exactly the bytes of its arguments, before `done` completes, and its
-// job holds the map that they are in.
+// operation holds the map that they are in.
 unsafe impl Device for Emulated {
     fn name(&self) -> &'static str {
         "emulated"

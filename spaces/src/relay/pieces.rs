@@ -26,12 +26,12 @@ type Taker = Box<dyn FnOnce(Piece) + Send>;
 pub struct Pieces {
     segment: Segment,
     block: usize,
-    state: Mutex<State>,
+    state: Mutex<PiecePool>,
     this: Weak<Self>,
 }
 
 #[derive(Default)]
-struct State {
+struct PiecePool {
     /// Their offsets.
     free: Vec<usize>,
     waiting: VecDeque<Taker>,
@@ -50,7 +50,7 @@ impl Pieces {
         Arc::new_cyclic(|this| Self {
             segment: segment.clone(),
             block,
-            state: Mutex::new(State { free, waiting: VecDeque::new() }),
+            state: Mutex::new(PiecePool { free, waiting: VecDeque::new() }),
             this: Weak::clone(this),
         })
     }

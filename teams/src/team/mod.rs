@@ -472,7 +472,7 @@ impl Drop for Handle {
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub trait InTeam: sealed::Sealed {
+pub trait InTeam: sealed::SealedContext {
     /// The team that the context was made from, which for the default context is the world; none if
     /// the team is destroyed (`OpenSHMEM 1.6 §9.5.4`).
     ///
@@ -490,10 +490,10 @@ pub trait InTeam: sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait SealedContext {}
 }
 
-impl<M: Sharing> sealed::Sealed for Context<M> {}
+impl<M: Sharing> sealed::SealedContext for Context<M> {}
 
 impl<M: Sharing> InTeam for Context<M> {
     fn team(&self) -> Option<Team> {

@@ -18,7 +18,7 @@ pub type PlaceBits = [u64; TEAMS / 64];
 
 /// The places for teams on one PE: see [`Team::places`].
 #[derive(Debug)]
-pub struct Places {
+pub struct TeamPlaces {
     pe: Arc<Pe>,
     registry: Arc<Registry>,
 }
@@ -34,13 +34,13 @@ impl Team {
     /// The places that this PE has for teams. Not for programs: the members of a team that is made
     /// by them agree on it by themselves.
     #[doc(hidden)]
-    pub fn places(&self) -> Places {
+    pub fn places(&self) -> TeamPlaces {
         let core = self.core();
-        Places { pe: Arc::clone(core.group.pe()), registry: Arc::clone(&core.registry) }
+        TeamPlaces { pe: Arc::clone(core.group.pe()), registry: Arc::clone(&core.registry) }
     }
 }
 
-impl Places {
+impl TeamPlaces {
     /// How many there are.
     pub const COUNT: usize = TEAMS;
 

@@ -6,6 +6,7 @@
 //! | a package uses one that the table in the design notes does not allow | [`table`] |
 //! | a package depends on one that none of its files names | here |
 //! | modules of a package that are siblings use each other in a circle | [`modules`] |
+//! | two types, traits or aliases of a package have one name | [`doubles`] |
 //! | a file is too long, or a comment too wide | [`lines`] |
 //! | a word that is not the field's, or a doc comment that says nothing by itself | [`words`] |
 //!
@@ -13,6 +14,7 @@
 //! not read. A module may use those within it and they may use it, as is usual in Rust; so only
 //! circles of siblings count.
 
+mod doubles;
 mod lines;
 mod modules;
 mod table;
@@ -28,6 +30,7 @@ use std::{
 use serde_json::Value;
 
 use crate::run::{Failure, Job, Outcome, Verdict, metadata};
+use doubles::Names;
 use modules::Modules;
 use table::Table;
 
@@ -181,17 +184,20 @@ impl Room {
     }
 }
 
-/// Reads a room's modules, and says which use each other in a circle.
+/// Reads a room's modules, and says which use each other in a circle and which names they define
+/// twice.
 fn faults_of_modules(room: &mut Room) -> Result<Vec<String>, Failure> {
-    let mut faults = Vec::new();
+    let (mut faults, mut names) = (Vec::new(), Names::default());
     for root in &room.roots {
         let modules = Modules::read(root, &|file| fs::read_to_string(file).ok()).map_err(Failure::new)?;
         for circle in modules.circles() {
             let uses = circle.uses.join("\n    ");
             faults.push(format!("{}: a circle of {}\n    {uses}", room.name, circle.modules.join(", ")));
         }
+        names.add(root, &modules);
         room.compiled.extend(modules.files);
     }
+    faults.extend(names.faults(&room.name));
     Ok(faults)
 }
 

@@ -93,6 +93,16 @@ impl Modules {
         Ok(())
     }
 
+    /// The types, traits and aliases that modules define: the name, the module, the file and the
+    /// line.
+    pub(super) fn types(&self) -> impl Iterator<Item = (&str, &[String], &Path, usize)> {
+        let sources =
+            self.modules.iter().flat_map(|(name, module)| module.sources.iter().map(move |it| (name, it)));
+        sources.flat_map(|(module, (file, contents))| {
+            contents.types.iter().map(|(name, line)| (&**name, &**module, &**file, *line))
+        })
+    }
+
     /// The circles of siblings, from the root downward.
     pub(super) fn circles(&self) -> Vec<Circle> {
         let mut uses: BTreeMap<&[String], Uses> = BTreeMap::new();

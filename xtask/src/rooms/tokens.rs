@@ -1,4 +1,5 @@
-//! What one source file says of modules: those it declares, and the paths it names.
+//! What one source file says of modules: those it declares, the paths it names, and the types it
+//! defines.
 //!
 //! Comments and strings are none of it, nor is what only tests are compiled with.
 
@@ -14,7 +15,12 @@ pub(super) struct Contents {
     /// What `use …::*` brings in.
     pub(super) globs: Vec<Vec<String>>,
     pub(super) children: Vec<Child>,
+    /// The types, traits and aliases that are the module's own items: the name and its line.
+    pub(super) types: Vec<(String, usize)>,
 }
+
+/// What stands before the name of a type, a trait or an alias.
+const TYPES: [&str; 5] = ["struct", "enum", "union", "trait", "type"];
 
 /// A module declared in another.
 pub(super) struct Child {
@@ -29,9 +35,37 @@ pub(super) struct Child {
 
 /// Reads the tokens of a file, or of what stands between the braces of a module.
 pub(super) fn read(tokens: TokenStream) -> Contents {
-    let mut contents = Contents::default();
-    scan(&tokens.into_iter().collect::<Vec<_>>(), &mut contents);
+    let tokens: Vec<_> = tokens.into_iter().collect();
+    let mut contents = Contents { types: types(&tokens), ..Contents::default() };
+    scan(&tokens, &mut contents);
     contents
+}
+
+/// The types, traits and aliases among the items of a module. What stands in groups is not the
+/// module's: functions, implementations, traits, macros and modules have their own.
+fn types(tokens: &[TokenTree]) -> Vec<(String, usize)> {
+    let (mut types, mut test) = (Vec::new(), false);
+    let mut at = 0;
+    while at < tokens.len() {
+        let rest = &tokens[at..];
+        at += match rest {
+            [TokenTree::Punct(hash), TokenTree::Group(attribute), ..] if hash.as_char() == '#' => {
+                test |= is_test(&attribute.stream().into_iter().collect::<Vec<_>>());
+                2
+            }
+            _ if std::mem::take(&mut test) => {
+                let public = visibility(rest);
+                public + length_of_item(&rest[public..])
+            }
+            [TokenTree::Ident(kind), TokenTree::Ident(name), ..] if TYPES.iter().any(|it| kind == it) => {
+                types.push((name.to_string(), name.span().start().line));
+                2
+            }
+            [TokenTree::Ident(first), ..] if first == "use" => length_of_item(rest),
+            _ => 1,
+        };
+    }
+    types
 }
 
 fn scan(tokens: &[TokenTree], to: &mut Contents) {

@@ -21,7 +21,7 @@ pub(super) struct Delivery {
     /// Locked by the thread that advances a virtual clock: steps take their effect one after the
     /// other.
     advancing: Mutex<()>,
-    state: Mutex<State>,
+    state: Mutex<Schedule>,
     changed: Condvar,
 }
 
@@ -34,8 +34,8 @@ pub(super) enum Step {
 }
 
 #[derive(Default)]
-struct State {
-    arrivals: BinaryHeap<Arrival>,
+struct Schedule {
+    steps: BinaryHeap<ScheduledStep>,
     number: u64,
     /// The last moment at which anything was to happen so far.
     horizon: Moment,
@@ -44,7 +44,7 @@ struct State {
 }
 
 /// One step on its way. The earliest is the greatest, and of equal ones that which was sent first.
-struct Arrival {
+struct ScheduledStep {
     due: Moment,
     number: u64,
     origin: Arc<Port>,
@@ -68,7 +68,7 @@ impl Delivery {
         let number = state.number;
         state.number += 1;
         state.horizon = state.horizon.max(due);
-        state.arrivals.push(Arrival { due, number, origin: Arc::clone(origin), step });
+        state.steps.push(ScheduledStep { due, number, origin: Arc::clone(origin), step });
         if !self.clock.is_virtual() && !std::mem::replace(&mut state.running, true) {
             let this = Arc::clone(self);
             let run = move || this.run();
@@ -98,14 +98,14 @@ impl Delivery {
         let mut withdrawn = Vec::new();
         {
             let mut state = lock(&self.state);
-            let arrivals = std::mem::take(&mut state.arrivals).into_vec();
-            let is_its = |a: &Arrival| a.origin.pe() == pe && matches!(a.step, Step::Awaited(_));
-            let (its, others): (Vec<_>, Vec<_>) = arrivals.into_iter().partition(is_its);
-            state.arrivals = others.into();
+            let steps = std::mem::take(&mut state.steps).into_vec();
+            let is_its = |a: &ScheduledStep| a.origin.pe() == pe && matches!(a.step, Step::Awaited(_));
+            let (its, others): (Vec<_>, Vec<_>) = steps.into_iter().partition(is_its);
+            state.steps = others.into();
             withdrawn.extend(its);
         }
         withdrawn.sort_unstable_by(|a, b| b.cmp(a));
-        withdrawn.into_iter().for_each(Arrival::take_effect);
+        withdrawn.into_iter().for_each(ScheduledStep::take_effect);
     }
 
     /// The job is gone: what is on the way still arrives.
@@ -125,7 +125,7 @@ impl Delivery {
         let mut moment = None;
         loop {
             let mut state = lock(&self.state);
-            let Some(next) = state.arrivals.peek().map(|arrival| arrival.due.max(self.clock.now())) else {
+            let Some(next) = state.steps.peek().map(|next| next.due.max(self.clock.now())) else {
                 return moment.is_some();
             };
             if moment.is_some_and(|moment| next > moment) {
@@ -133,9 +133,9 @@ impl Delivery {
             }
             self.clock.set(next);
             moment = Some(next);
-            let arrival = state.arrivals.pop();
+            let step = state.steps.pop();
             drop(state);
-            arrival.into_iter().for_each(Arrival::take_effect);
+            step.into_iter().for_each(ScheduledStep::take_effect);
         }
     }
 
@@ -148,7 +148,7 @@ impl Delivery {
         let mut state = lock(&self.state);
         loop {
             let now = self.clock.now();
-            let Some(due) = state.arrivals.peek().map(|arrival| arrival.due) else {
+            let Some(due) = state.steps.peek().map(|next| next.due) else {
                 if state.ended {
                     return;
                 }
@@ -159,15 +159,15 @@ impl Delivery {
                 state = self.changed.wait_timeout(state, due - now).0;
                 continue;
             }
-            let arrival = state.arrivals.pop();
+            let step = state.steps.pop();
             drop(state);
-            arrival.into_iter().for_each(|arrival| survive(|| arrival.take_effect()));
+            step.into_iter().for_each(|next| survive(|| next.take_effect()));
             state = lock(&self.state);
         }
     }
 }
 
-impl Arrival {
+impl ScheduledStep {
     fn take_effect(self) {
         match self.step {
             Step::Eager(step) => step(),
@@ -176,22 +176,22 @@ impl Arrival {
     }
 }
 
-impl Ord for Arrival {
+impl Ord for ScheduledStep {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.due, other.number).cmp(&(self.due, self.number))
     }
 }
 
-impl PartialOrd for Arrival {
+impl PartialOrd for ScheduledStep {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Arrival {
+impl PartialEq for ScheduledStep {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Arrival {}
+impl Eq for ScheduledStep {}

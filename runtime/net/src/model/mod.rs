@@ -184,8 +184,8 @@ impl Model {
     }
 
     /// The steps of an operation that is awaited.
-    fn awaited(&self, call: &'static str) -> Awaited {
-        Awaited { call, origin: Arc::clone(&self.here), delivery: Arc::clone(&self.wires.delivery) }
+    fn awaited(&self, call: &'static str) -> AwaitedOp {
+        AwaitedOp { call, origin: Arc::clone(&self.here), delivery: Arc::clone(&self.wires.delivery) }
     }
 }
 
@@ -207,8 +207,9 @@ impl Source for Model {
     }
 }
 
-// SAFETY: every operation goes through a `Landing`, which has checked the bounds of the one side
-// and keeps it mapped; the other is the caller's until `done` runs, which is the last step of each.
+// SAFETY: every operation goes through a `CheckedRange`, which has checked the bounds of the one
+// side and keeps it mapped; the other is the caller's until `done` runs, which is the last step of
+// each.
 unsafe impl Way<Spot, Address> for Model {
     unsafe fn start(&self, op: Op, done: Completion<u64>) {
         let (bytes, pe, me) = (op.blocks.bytes(), op.there.pe, self.here.pe());
@@ -217,26 +218,26 @@ unsafe impl Way<Spot, Address> for Model {
             Verb::Get(_) => ("get", 1),
             Verb::Atomic(..) => ("atomic", bytes),
         };
-        let landing = match self.reach(call, pe).and_then(|port| port.landing(op.there, bytes, align)) {
-            Ok(landing) => landing,
+        let range = match self.reach(call, pe).and_then(|port| port.range(op.there, bytes, align)) {
+            Ok(range) => range,
             Err(error) => return complete(done, Err(error)),
         };
         match op.verb {
             Verb::Put(from) => {
                 let due = self.here.sends(bytes, |line| line.effect(pe, bytes));
                 self.awaited(call).go(due, done, move |_, done| {
-                    // SAFETY: `done` has not run, so `from` is readable for the landing's length.
-                    unsafe { landing.put(from.get()) };
+                    // SAFETY: `done` has not run, so `from` is readable for the range's length.
+                    unsafe { range.put(from.get()) };
                     complete(done, Ok(0));
                 });
             }
             Verb::Get(to) => {
                 let asked = self.here.sends(0, |line| line.question(pe, 0));
                 self.awaited(call).go(asked, done, move |awaited, done| {
-                    let answered = landing.port().sends(bytes, |line| line.effect(me, bytes));
+                    let answered = range.port().sends(bytes, |line| line.effect(me, bytes));
                     awaited.go(answered, done, move |awaited, done| {
-                        // SAFETY: `done` has not run, so `to` is writable for the landing's length.
-                        unsafe { landing.get(to.get(), &awaited.origin) };
+                        // SAFETY: `done` has not run, so `to` is writable for the range's length.
+                        unsafe { range.get(to.get(), &awaited.origin) };
                         complete(done, Ok(0));
                     });
                 });
@@ -244,8 +245,8 @@ unsafe impl Way<Spot, Address> for Model {
             Verb::Atomic(operation, width) => {
                 let asked = self.here.sends(bytes, |line| line.question(pe, bytes));
                 self.awaited(call).go(asked, done, move |awaited, done| {
-                    let before = landing.atomic(width, operation);
-                    let answered = landing.port().sends(bytes, |line| line.effect(me, bytes));
+                    let before = range.atomic(width, operation);
+                    let answered = range.port().sends(bytes, |line| line.effect(me, bytes));
                     awaited.go(answered, done, move |_, done| complete(done, Ok(before)));
                 });
             }
@@ -374,13 +375,13 @@ impl fmt::Debug for Model {
 }
 
 /// What the steps of an operation need that is awaited.
-struct Awaited {
+struct AwaitedOp {
     call: &'static str,
     origin: Arc<Port>,
     delivery: Arc<Delivery>,
 }
 
-impl Awaited {
+impl AwaitedOp {
     /// Has `step` happen when it is `due`, or completes `done` with the error that this PE has
     /// left.
     fn go<T: 'static>(

@@ -155,11 +155,11 @@ impl Port {
     }
 
     /// `len` bytes at `spot`, which is on this PE, aligned to `align`.
-    pub(super) fn landing(self: &Arc<Self>, spot: Spot, len: usize, align: usize) -> Result<Landing> {
+    pub(super) fn range(self: &Arc<Self>, spot: Spot, len: usize, align: usize) -> Result<CheckedRange> {
         let segment = self.segments.iter().find(|segment| segment.id() == spot.segment);
         let address = segment.and_then(|segment| segment.address(self.block, spot.offset, len));
         match address.filter(|address| address.addr().is_multiple_of(align)) {
-            Some(address) => Ok(Landing { port: Arc::clone(self), address: address.into(), len }),
+            Some(address) => Ok(CheckedRange { port: Arc::clone(self), address: address.into(), len }),
             None => Err(Error::bootstrap(
                 "net",
                 format!(
@@ -330,13 +330,13 @@ impl Port {
 }
 
 /// Some bytes of a PE's memory: in bounds, aligned and mapped for as long as this exists.
-pub(super) struct Landing {
+pub(super) struct CheckedRange {
     port: Arc<Port>,
     address: Address,
     len: usize,
 }
 
-impl Landing {
+impl CheckedRange {
     /// Whose memory it is.
     pub(super) fn port(&self) -> &Arc<Port> {
         &self.port
@@ -347,7 +347,7 @@ impl Landing {
     /// # Safety
     /// `from` must be readable for as many bytes.
     pub(super) unsafe fn put(&self, from: *const u8) {
-        // SAFETY: the landing is mapped and as long; the other side is the caller's word.
+        // SAFETY: the range is mapped and as long; the other side is the caller's word.
         unsafe { copy(self.address.get(), from, self.len) };
         self.port.ring();
     }
@@ -365,7 +365,7 @@ impl Landing {
     /// Performs an atomic operation on it, which is a word of this width; what was there before.
     pub(super) fn atomic(&self, width: Width, operation: Atomic<u64>) -> u64 {
         assert_eq!((self.len, self.address.get().addr() % self.len), (width as usize, 0));
-        // SAFETY: the landing is mapped, and as long and as aligned as the word, as just checked.
+        // SAFETY: the range is mapped, and as long and as aligned as the word, as just checked.
         let before = unsafe { operation.apply(self.address.get(), width) };
         if operation != Atomic::Fetch {
             self.port.ring();

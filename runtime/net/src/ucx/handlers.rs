@@ -10,7 +10,7 @@ use super::{
     arrivals::{self, Arrival, Noted, arrived},
     asks::{Answer, Data, Question},
     batches::{Applied, Batched, Goodbye, WantApplied},
-    messages::{Sent, SentShort},
+    messages::{SentMessage, SentShort},
     notifications::Notification,
     open::check,
     tcp::{
@@ -41,7 +41,7 @@ pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 17] = [
     (arrivals::GOODBYE, Some(arrived::<Noted<1, Goodbye>>)),
     (arrivals::NOTIFICATION, Some(arrived::<Notification>)),
     (arrivals::SHORT_MESSAGE, Some(arrived::<SentShort>)),
-    (arrivals::MESSAGE, Some(arrived::<Sent>)),
+    (arrivals::MESSAGE, Some(arrived::<SentMessage>)),
     (arrivals::PUT, Some(arrived::<Put>)),
     (arrivals::PUT_PART, Some(arrived::<PutPart>)),
     (arrivals::DATA, Some(arrived::<Data>)),

@@ -18,7 +18,7 @@ pub(super) type Key = (usize, u64);
 pub(super) type By<T> = HashMap<Key, SmallVec<[T; 1]>, BuildHasherDefault<NumberHasher>>;
 
 /// A message that is to be received.
-pub(super) struct Awaited {
+pub(super) struct AwaitedMessage {
     pub(super) to: Bytes,
     pub(super) done: Completion<usize>,
 }

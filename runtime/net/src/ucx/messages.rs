@@ -17,7 +17,7 @@ use super::{
     Event, Worker,
     arrivals::{Arrival, GO, MESSAGE, SHORT_MESSAGE, TAKEN, WORD, words_of},
     departures::Form,
-    matching::{Awaited, By, Came, Key, take, take_whole, too_long},
+    matching::{AwaitedMessage, By, Came, Key, take, take_whole, too_long},
     offers::{Bytes, Offer, Offered},
     operation::{Kind, Operation, words_from},
     tcp::messages::Long,
@@ -31,7 +31,7 @@ pub(super) const SHORT: usize = 2 << 10;
 /// tag.
 #[derive(Default)]
 pub(super) struct Messages {
-    pub(super) awaited: By<Awaited>,
+    pub(super) awaited: By<AwaitedMessage>,
     pub(super) came: By<Came>,
     /// Those whose data UCX is to bring.
     offered: Vec<Offered>,
@@ -136,11 +136,11 @@ impl Worker {
             return complete(done, Err(Error::Finalized { call: "net" }));
         }
         let Some(came) = take(&mut messages.came, (pe, tag)) else {
-            return messages.awaited.entry((pe, tag)).or_default().push(Awaited { to, done });
+            return messages.awaited.entry((pe, tag)).or_default().push(AwaitedMessage { to, done });
         };
         let misfit = match came {
-            Came::InPieces(number) => messages.long.join((pe, number), Awaited { to, done }),
-            Came::Promised(number, len) => messages.long.ask((pe, number), len, Awaited { to, done }),
+            Came::InPieces(number) => messages.long.join((pe, number), AwaitedMessage { to, done }),
+            Came::Promised(number, len) => messages.long.ask((pe, number), len, AwaitedMessage { to, done }),
             Came::Whole(bytes) => {
                 let reports = messages.received(pe, bytes.len());
                 drop(messages);
@@ -188,7 +188,7 @@ impl Worker {
     /// A message from `from` has come. Called inside of UCX.
     fn message_came(&self, from: Key, data: &[u8]) {
         let mut messages = self.messages();
-        let Some(Awaited { to, done }) = take(&mut messages.awaited, from) else {
+        let Some(AwaitedMessage { to, done }) = take(&mut messages.awaited, from) else {
             return messages.came.entry(from).or_default().push(Came::Whole(data.to_vec()));
         };
         if messages.received(from.0, data.len()) {
@@ -214,9 +214,9 @@ impl Arrival for SentShort {
 }
 
 /// A message has come, or its data is offered.
-pub(super) struct Sent;
+pub(super) struct SentMessage;
 
-impl Arrival for Sent {
+impl Arrival for SentMessage {
     fn came(worker: &Worker, header: &[u64], data: &[u8]) {
         if let &[from, tag] = header
             && let Some(from) = worker.sender(from)
@@ -230,7 +230,7 @@ impl Arrival for Sent {
         let Some(from) = worker.sender(from) else { return false };
         let len = offer.len();
         let mut messages = worker.messages();
-        let Some(Awaited { to, done }) = take(&mut messages.awaited, (from, tag)) else {
+        let Some(AwaitedMessage { to, done }) = take(&mut messages.awaited, (from, tag)) else {
             messages.came.entry((from, tag)).or_default().push(Came::Offered(offer));
             return true;
         };

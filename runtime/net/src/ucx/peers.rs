@@ -38,19 +38,19 @@ pub(super) struct Peer {
     /// applies: UCX would make messages of them anyway.
     pub(super) by_message: bool,
     /// Shared, as UCX has its address: a box may not be aliased when it is moved.
-    link: Arc<Link>,
+    id: Arc<EndpointId>,
 }
 
 /// What UCX is given to name an endpoint that it gives up.
-struct Link {
+struct EndpointId {
     worker: NonNull<Worker>,
     pe: usize,
 }
 
 // SAFETY: the worker is used where it is alive, and as others use it, by reference.
-unsafe impl Send for Link {}
+unsafe impl Send for EndpointId {}
 // SAFETY: as above.
-unsafe impl Sync for Link {}
+unsafe impl Sync for EndpointId {}
 
 impl Worker {
     /// The connection to `pe`, made if there is none.
@@ -103,7 +103,7 @@ impl Worker {
             flushed: 0,
             failed: None,
             by_message: false,
-            link: Arc::new(Link { worker: NonNull::from(self), pe }),
+            id: Arc::new(EndpointId { worker: NonNull::from(self), pe }),
         });
         let params = ucp_ep_params_t {
             field_mask: (UCP_EP_PARAM_FIELD_REMOTE_ADDRESS
@@ -112,7 +112,7 @@ impl Worker {
                 .into(),
             address: address.as_ptr().cast(),
             err_mode: UCP_ERR_HANDLING_MODE_PEER,
-            err_handler: ucp_err_handler { cb: Some(broke), arg: Arc::as_ptr(&peer.link).cast_mut().cast() },
+            err_handler: ucp_err_handler { cb: Some(broke), arg: Arc::as_ptr(&peer.id).cast_mut().cast() },
             ..Default::default()
         };
         // SAFETY: the worker is open and ours; the address and the key are what the PE has
@@ -215,12 +215,12 @@ fn is_other_network() -> bool {
 }
 
 /// UCX has given up an endpoint.
-unsafe extern "C" fn broke(link: *mut c_void, _endpoint: ucp_ep_h, status: ucs_status_t) {
+unsafe extern "C" fn broke(id: *mut c_void, _endpoint: ucp_ep_h, status: ucs_status_t) {
     // SAFETY: UCX passes what `connect` gave it, which lives as long as the endpoint, and so does
     // the worker.
     let (worker, pe) = unsafe {
-        let link = &*link.cast::<Link>();
-        (link.worker.as_ref(), link.pe)
+        let id = &*id.cast::<EndpointId>();
+        (id.worker.as_ref(), id.pe)
     };
     worker.note(Event::Broken(pe, status));
 }

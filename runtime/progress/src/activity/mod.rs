@@ -35,7 +35,7 @@ pub use self::{
     read::{Boards, PeBoard, Seen, Standing},
     table::{Row, Table, list, subject, table_of},
 };
-use crate::control::{Control, SLOTS, Shown, Slot};
+use crate::control::{BoardSlot, Control, SLOTS, Shown};
 
 /// Says that a board is one, and in which form. To be changed with the form, or with the meaning of
 /// arguments.
@@ -323,7 +323,7 @@ impl Board {
             Place::NONE => {}
             MORE => _ = self.shown().more.fetch_sub(1, Ordering::Relaxed),
             Place(slot) => {
-                let Slot { state, since, .. } = &self.shown().slots[usize::from(slot)];
+                let BoardSlot { state, since, .. } = &self.shown().slots[usize::from(slot)];
                 if self.is_watched() {
                     // Relaxed: as below.
                     self.waited(exactly_now().saturating_sub(since.load(Ordering::Relaxed)));
@@ -349,7 +349,7 @@ impl Board {
         }
     }
 
-    fn try_put(&self, slot: &Slot<AtomicU64>, activity: &Activity) -> bool {
+    fn try_put(&self, slot: &BoardSlot<AtomicU64>, activity: &Activity) -> bool {
         let free = slot.state.load(Ordering::Relaxed);
         if free % STATES != FREE
             || slot.state.compare_exchange(free, free + WRITING, Ordering::SeqCst, Ordering::Relaxed).is_err()

@@ -18,7 +18,7 @@ use super::{
     Activity, Call, Counts, ENTERED, FORM, GLOBALS, Place, SEGMENT_BIT, STATES, call::Family,
     counters::until, now,
 };
-use crate::control::{BLOCK, Control, Shown, Slot};
+use crate::control::{BLOCK, BoardSlot, Control, Shown};
 
 /// Whether a PE takes part in its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,7 +200,7 @@ impl Boards {
             (board.standing, board.more) = (Standing::Joined, shown.more);
             let (now, states) = (now(), before.slots.iter().zip(&after.slots));
             board.seen.extend(shown.slots.iter().zip(states).enumerate().filter_map(
-                |(at, (&Slot { call, since, team, number, args, .. }, (before, after)))| {
+                |(at, (&BoardSlot { call, since, team, number, args, .. }, (before, after)))| {
                     let whole = before.state % STATES == ENTERED && after.state == before.state;
                     let call = Call::from_code(call).filter(|_| whole)?;
                     let activity = Activity { call, team, number, args }.apart_from(shown.globals_at);

@@ -49,7 +49,7 @@ pub(super) struct OtherWaker;
 /// All watches of a PE.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
-    slots: Vec<Slot>,
+    slots: Vec<WatchSlot>,
     free: Vec<usize>,
     generation: u64,
     /// How many have not fired: of all, and of those of each kind of memory, by its bit.
@@ -61,7 +61,7 @@ pub(super) struct Watches {
 }
 
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct WatchSlot {
     generation: u64,
     watch: Option<Watch>,
 }
@@ -134,11 +134,11 @@ impl Watches {
         self.open.changed(extent, 1);
         let slot = match self.free.pop() {
             Some(slot) => {
-                self.slots[slot] = Slot { generation, watch };
+                self.slots[slot] = WatchSlot { generation, watch };
                 slot
             }
             None => {
-                self.slots.push(Slot { generation, watch });
+                self.slots.push(WatchSlot { generation, watch });
                 self.slots.len() - 1
             }
         };
@@ -172,7 +172,7 @@ impl Watches {
             return false;
         }
         let mut index = Index::default();
-        for (slot, Slot { watch, .. }) in self.slots.iter().enumerate() {
+        for (slot, WatchSlot { watch, .. }) in self.slots.iter().enumerate() {
             if let Some(watch) = watch.as_ref().filter(|watch| watch.fired.is_none()) {
                 index.insert(watch.extent, slot);
             }
@@ -260,7 +260,7 @@ impl Watches {
     }
 
     /// Removes all watches.
-    pub(super) fn clear(&mut self) -> Vec<Slot> {
+    pub(super) fn clear(&mut self) -> Vec<WatchSlot> {
         self.free.clear();
         (self.open, self.index, self.is_noted) = (Open::default(), None, false);
         std::mem::take(&mut self.slots)

@@ -19,11 +19,11 @@ pub(super) struct Slots {
     size: usize,
     /// How many are made at a time.
     count: usize,
-    state: Mutex<State>,
+    state: Mutex<SlotPool>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SlotPool {
     free: Vec<(usize, CUdeviceptr)>,
     memory: Vec<Pinned>,
 }
@@ -174,7 +174,7 @@ impl Registered {
         }
         let _entered = stream.context().enter()?;
         // SAFETY: passed on to the caller.
-        let copy = |(at, len): Part| unsafe {
+        let copy = |(at, len): ByteRange| unsafe {
             match *command {
                 Command::In { from, to, .. } => stream.copy_in(from.wrapping_add(at), to + at as u64, len),
                 Command::Out { from, to, .. } => stream.copy_out(from + at as u64, to.wrapping_add(at), len),
@@ -210,7 +210,7 @@ impl Registered {
     }
 
     /// The parts in which a range is copied: offsets in it, and lengths.
-    pub(super) fn pieces(&self, start: *const u8, len: usize) -> Vec<Part> {
+    pub(super) fn pieces(&self, start: *const u8, len: usize) -> Vec<ByteRange> {
         match self.inside(start, len) {
             Some(at) => cut(at, len),
             None => vec![(0, len)],
@@ -245,11 +245,11 @@ impl Drop for Known<'_> {
 }
 
 /// A part of a range: its offset and length.
-type Part = (usize, usize);
+type ByteRange = (usize, usize);
 
 /// The whole pages of `len` bytes at an address, a chunk at a time, and the rims before and behind
 /// them.
-fn pages(start: usize, len: usize) -> (Vec<Part>, [Part; 2]) {
+fn pages(start: usize, len: usize) -> (Vec<ByteRange>, [ByteRange; 2]) {
     let first = (start.next_multiple_of(PAGE) - start).min(len);
     let end = ((start + len) / PAGE * PAGE).saturating_sub(start).max(first);
     let whole = (first..end).step_by(CHUNK).map(|at| (at, CHUNK.min(end - at)));
@@ -257,7 +257,7 @@ fn pages(start: usize, len: usize) -> (Vec<Part>, [Part; 2]) {
 }
 
 /// Cuts `len` bytes from `at` on where chunks end.
-fn cut(at: usize, len: usize) -> Vec<Part> {
+fn cut(at: usize, len: usize) -> Vec<ByteRange> {
     let mut pieces = Vec::new();
     let mut done = 0;
     while done < len {
@@ -280,10 +280,10 @@ impl Drop for Registered {
 
 /// Other host memory that kernels reach.
 #[derive(Debug, Default)]
-pub(super) struct Shown(Mutex<Vec<Piece>>);
+pub(super) struct Shown(Mutex<Vec<ShownMemory>>);
 
-/// A piece that the driver knows, and what keeps it mapped.
-struct Piece {
+/// Memory that the driver knows, and what keeps it mapped.
+struct ShownMemory {
     start: usize,
     len: usize,
     /// That in which it was made known.
@@ -291,7 +291,7 @@ struct Piece {
     _keep: Arc<dyn Any + Send + Sync>,
 }
 
-impl fmt::Debug for Piece {
+impl fmt::Debug for ShownMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes at {:#x}", self.len, self.start)
     }
@@ -316,7 +316,7 @@ impl Shown {
             unsafe { driver::register(start.cast_mut(), len) }?;
             let context = Arc::clone(context);
             start.expose_provenance();
-            pieces.push(Piece { start: start.addr(), len, context, _keep: keep });
+            pieces.push(ShownMemory { start: start.addr(), len, context, _keep: keep });
         }
         // SAFETY: it is registered.
         unsafe { driver::shown(start.cast_mut()) }

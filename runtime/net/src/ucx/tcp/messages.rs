@@ -18,7 +18,7 @@ use super::{
         Event, NumberHasher, Worker,
         arrivals::{Arrival, Note, PROMISE},
         departures::Form,
-        matching::{Awaited, By, Came, take, too_long},
+        matching::{AwaitedMessage as Awaited, By, Came, take, too_long},
         offers::Bytes,
         operation::{Kind, Operation},
     },

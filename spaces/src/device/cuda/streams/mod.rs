@@ -37,7 +37,7 @@ use oxshmem_progress::{completion::Completion, helper_waker::HelperWaker, source
 use self::{
     program::Program,
     queue::Queue,
-    worker::{Job, Worker},
+    worker::{StagedCommand, Worker},
 };
 use super::{
     driver::{Outcome, Stream},
@@ -169,7 +169,7 @@ impl Streams {
             if slow || state.to_come > 0 {
                 state.to_come += 1;
                 // Under the queue's lock, for its order.
-                self.give_work(Job { local_pe, command, done });
+                self.give_work(StagedCommand { local_pe, command, done });
                 None
             } else {
                 match self.issue(&queue.stream, &command) {

@@ -19,7 +19,7 @@ use oxshmem_progress::completion::Completion;
 use super::{super::gpu::Command, Streams};
 
 /// What the worker is to start.
-pub(super) struct Job {
+pub(super) struct StagedCommand {
     pub(super) local_pe: usize,
     pub(super) command: Command,
     pub(super) done: Completion,
@@ -28,23 +28,23 @@ pub(super) struct Job {
 /// The thread, once there is work, and its work.
 #[derive(Default)]
 pub(super) struct Worker {
-    state: Mutex<State>,
+    state: Mutex<WorkerState>,
     more: Condvar,
 }
 
 #[derive(Default)]
-struct State {
-    jobs: VecDeque<Job>,
+struct WorkerState {
+    commands: VecDeque<StagedCommand>,
     thread: Option<JoinHandle<()>>,
     closed: bool,
 }
 
 impl Worker {
-    fn next_job(&self) -> Option<Job> {
+    fn next_command(&self) -> Option<StagedCommand> {
         let mut state = lock(&self.state);
         loop {
-            if let Some(job) = state.jobs.pop_front() {
-                return Some(job);
+            if let Some(command) = state.commands.pop_front() {
+                return Some(command);
             }
             if state.closed {
                 return None;
@@ -55,9 +55,9 @@ impl Worker {
 }
 
 impl Streams {
-    pub(super) fn give_work(self: &Arc<Self>, job: Job) {
+    pub(super) fn give_work(self: &Arc<Self>, command: StagedCommand) {
         let mut worker = lock(&self.worker.state);
-        worker.jobs.push_back(job);
+        worker.commands.push_back(command);
         if worker.thread.is_none() {
             let streams = Arc::clone(self);
             let thread = thread::Builder::new().name("oxshmem-staging".into());
@@ -73,7 +73,7 @@ impl Streams {
 
     /// What the worker does.
     fn work(&self) {
-        while let Some(Job { local_pe, command, done }) = self.worker.next_job() {
+        while let Some(StagedCommand { local_pe, command, done }) = self.worker.next_command() {
             let queue = &self.queues[local_pe];
             if let Command::In { from, len, .. } = command {
                 self.host.make_ready(from, len);
