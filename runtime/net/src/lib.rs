@@ -15,19 +15,24 @@
 //! | `steps` | operations that a net takes in several steps |
 //! | [`batch`] | how operations travel |
 //! | `shm` | the memory of this host |
-//! | `ucx`, [`model`] | the nets |
+//! | `choice` | which net a job takes |
+//! | `tcp`, `ucx`, [`model`] | the nets |
 
 pub mod batch;
+mod choice;
+mod directory;
 mod facts;
 #[cfg(any(test, feature = "suite"))]
 pub mod fuzz;
 pub mod model;
+mod numbers;
 #[cfg(any(test, feature = "suite"))]
 pub mod outcome;
 mod shm;
 mod steps;
 #[cfg(any(test, feature = "suite"))]
 pub mod suite;
+mod tcp;
 mod ucx;
 mod way;
 
@@ -40,36 +45,36 @@ pub use shm::Shm;
 pub use steps::{put_copied, start};
 pub use way::{Listener, Mail, Net, Takes, Way, Words};
 
-use oxshmem_base::Result;
+use self::choice::Chosen;
+use oxshmem_base::{Result, settings::NetKind};
 use oxshmem_job::Bootstrap;
 use oxshmem_memory::Segment;
 use oxshmem_progress::{
     completion::Completion, executor::Executor, fabric::Fabric, flight::Flight, opset::OpSet,
 };
 
-/// The way of this PE to those of other hosts, if there are any, over the network interfaces of
-/// these names if they are given. Nothing may be started on it before all PEs have called this and
-/// met in a barrier.
+/// The way of this PE to those of other hosts, if there are any: what is `asked` for, over the
+/// network interfaces of these names if they are given. Nothing may be started on it before all PEs
+/// have called this and met in a barrier.
 pub async fn connect(
     bootstrap: &Arc<dyn Bootstrap>,
     fabric: &Arc<Fabric>,
     executor: &Arc<Executor>,
     memory: Segment,
-    interfaces: Option<&str>,
+    (asked, interfaces): (NetKind, Option<&str>),
 ) -> Result<Option<Arc<dyn Net>>> {
     let placement = bootstrap.placement();
     if placement.n_pes == placement.local.len() {
         return Ok(None);
     }
-    Ok(Some(match Wires::of(&**bootstrap) {
-        Some(wires) => {
-            let block = placement.hosts.local_pe_of(placement.pe);
-            Arc::new(Model::join(wires, placement.pe, block, fabric, executor)?)
-        }
-        None => {
-            let scratch = fabric.control.scratch();
-            Arc::new(ucx::connect(bootstrap, executor, memory, scratch, interfaces).await?)
-        }
+    if let Some(wires) = Wires::of(&**bootstrap) {
+        let block = placement.hosts.local_pe_of(placement.pe);
+        return Ok(Some(Arc::new(Model::join(wires, placement.pe, block, fabric, executor)?)));
+    }
+    let scratch = fabric.control.scratch();
+    Ok(Some(match choice::choose(bootstrap, asked).await? {
+        Chosen::Ucx => Arc::new(ucx::connect(bootstrap, executor, memory, scratch, interfaces).await?),
+        Chosen::Tcp => Arc::new(tcp::connect(bootstrap, executor, [memory, scratch], interfaces).await?),
     }))
 }
 

@@ -65,6 +65,19 @@ choice! {
 }
 
 choice! {
+    /// What leads to PEs of other hosts (`SHMEM_NET`).
+    NetKind {
+        /// UCX where it finds a network that is faster than TCP on all hosts of the job, else TCP.
+        #[default]
+        Auto = "auto",
+        /// Sockets of the library's own.
+        Tcp = "tcp",
+        /// UCX, over whatever it finds.
+        Ucx = "ucx",
+    }
+}
+
+choice! {
     /// Which space the default one is (`SHMEM_DEFAULT_SPACE`).
     DefaultSpace {
         /// The CPU space if that is enabled, else the GPU space.
@@ -195,6 +208,7 @@ mod tests {
     fn every_word_is_read_and_shown_and_no_other() {
         words_read_back::<CheckAlloc>();
         words_read_back::<Driver>();
+        words_read_back::<NetKind>();
         words_read_back::<DefaultSpace>();
         words_read_back::<Fence>();
         words_read_back::<GpuSharing>();

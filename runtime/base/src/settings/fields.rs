@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use super::{
     choice::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
-        GpuSharing, ReduceAlgorithm, SyncAlgorithm,
+        GpuSharing, NetKind, ReduceAlgorithm, SyncAlgorithm,
     },
     partition::Defined,
     pes::PeRanges,
@@ -112,6 +112,8 @@ pub struct Settings {
     pub offload_threshold: Option<usize> = None,
     /// How PEs are distributed over simulated hosts, for what starts jobs: `SHMEM_FAKE_HOSTS`.
     pub fake_hosts: Distribution = Distribution::default(),
+    /// What leads to PEs of other hosts: `SHMEM_NET`.
+    pub net: NetKind = NetKind::default(),
     /// Network interfaces that lead to other hosts, if that is not left to the net:
     /// `SHMEM_NET_INTERFACES`.
     pub net_interfaces: Option<String> = None,

@@ -20,7 +20,7 @@ mod tests;
 
 pub use choice::{
     AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
-    GpuSharing, ReduceAlgorithm, SyncAlgorithm,
+    GpuSharing, NetKind, ReduceAlgorithm, SyncAlgorithm,
 };
 pub use fields::Settings;
 pub use partition::{Defined, Kind, MAX_PARTITION_ID, MAX_PARTITIONS, Partition, Policy};

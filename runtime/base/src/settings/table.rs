@@ -6,7 +6,7 @@ use super::{
     Settings,
     choice::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, DefaultSpace, Driver,
-        Fence, GpuSharing, ReduceAlgorithm, SyncAlgorithm,
+        Fence, GpuSharing, NetKind, ReduceAlgorithm, SyncAlgorithm,
     },
     partition, size,
 };
@@ -435,13 +435,25 @@ pub static TABLE: &[Setting] = &[
         show: |from| from.fake_hosts.to_string(),
     },
     Setting {
+        name: "SHMEM_NET",
+        deprecated: &[],
+        default: "auto",
+        values: NetKind::WORDS,
+        unit: "",
+        effect: "What leads to PEs of other hosts: sockets of the library's own, for which nothing has to be installed, or UCX. auto takes UCX where it \
+                 finds a network that is faster than TCP on all hosts of the job.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.net = value)),
+        show: |from| from.net.to_string(),
+    },
+    Setting {
         name: "SHMEM_NET_INTERFACES",
         deprecated: &[],
         default: "auto",
         values: "auto, or names such as eth0 or mlx5_0:1, separated by commas",
         unit: "",
-        effect: "The network interfaces over which PEs reach those of other hosts, and on which they listen: goes before UCX_NET_DEVICES. auto leaves \
-                 the choice to UCX, and takes the loopback interface alone where one machine simulates the hosts.",
+        effect: "The network interfaces over which PEs reach those of other hosts, and on which they listen: with UCX it goes before UCX_NET_DEVICES. auto takes \
+                 all that other hosts reach, or UCX's choice, and the loopback interface alone where one machine simulates the hosts.",
         same_on_all_pes: false,
         read: Read::Text(|to, text| word_or("auto", text, interfaces).map(|value| to.net_interfaces = value)),
         show: |from| from.net_interfaces.clone().unwrap_or_else(|| "auto".to_owned()),

@@ -14,7 +14,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`net`] | the trait `Net` for all of this |
-//! | [`open`], [`directory`], [`close`] | the beginning and the end |
+//! | [`open`], [`close`] | the beginning and the end |
 //! | [`peers`], [`strangers`] | connections to PEs, and messages of processes that are none |
 //! | [`operation`], [`start`], [`poll`] | operations under way, and their progress |
 //! | [`departures`], [`arrivals`], [`handlers`] | active messages as they leave and arrive |
@@ -29,7 +29,6 @@ mod batches;
 mod channel;
 mod close;
 mod departures;
-mod directory;
 mod flush;
 #[cfg(test)]
 mod fuzz;
@@ -54,7 +53,6 @@ mod transfers;
 use std::{
     collections::{HashSet, VecDeque},
     fmt,
-    hash::Hasher,
     os::fd::OwnedFd,
     sync::{
         Arc, OnceLock, Weak,
@@ -75,7 +73,6 @@ use ucx_sys::*;
 
 use self::{
     batches::{Channels, Gathered},
-    directory::Directory,
     messages::Messages,
     net::UcxNet,
     open::Interfaces,
@@ -83,7 +80,11 @@ use self::{
     peers::Peer,
     strangers::Strangers,
 };
-use super::{Completion, Listener};
+use super::{
+    Completion, Listener,
+    directory::{self, Directory},
+    numbers::NumberHasher,
+};
 
 /// A PE's UCX context and worker, its connections, and its memory as others reach it.
 struct Worker {
@@ -187,29 +188,6 @@ enum Event {
     Broken(usize, ucs_status_t),
     /// Something else is to be done.
     Later(Box<dyn FnOnce() + Send>),
-}
-
-/// Hashes addresses and numbers of PEs, which are not chosen to do harm.
-#[derive(Default)]
-struct NumberHasher(u64);
-
-impl Hasher for NumberHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_usize(byte.into()));
-    }
-
-    fn write_usize(&mut self, address: usize) {
-        self.write_u64(address as u64);
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        // Fibonacci hashing: all bits of the product's upper half depend on all of the number.
-        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
-    }
 }
 
 /// An error if this process can have no more threads. UCX needs one, and aborts the process without

@@ -39,7 +39,11 @@ impl Quick {
         let given = call.given();
         let is_simple =
             matches!(call.operation, Operation::Reduce(_) | Operation::Fcollect | Operation::Alltoall);
-        if !is_simple || given > group.choices.tuning.quick || group.n() == 1 || group.choices.mode != Mode::Flat {
+        if !is_simple
+            || given > group.choices.tuning.quick
+            || group.n() == 1
+            || group.choices.mode != Mode::Flat
+        {
             return None;
         }
         let number = group.state.next_exchange();

@@ -8,11 +8,11 @@ use oxshmem_memory::{HostMap, copy};
 
 /// What all PEs have published: where each begins, and then the bytes.
 #[derive(Debug)]
-pub(super) struct Directory(HostMap);
+pub(crate) struct Directory(HostMap);
 
 /// Puts what all PEs have published, which the leader has, where all PEs of the host find it. An
 /// error if some PE has published nothing. Collective over the host.
-pub(super) async fn share(
+pub(crate) async fn share(
     bootstrap: &dyn Bootstrap,
     published: Option<Arc<[Vec<u8>]>>,
 ) -> Result<Arc<Directory>> {
@@ -54,7 +54,7 @@ impl Directory {
     }
 
     /// What `pe` has published.
-    pub(super) fn of(&self, pe: usize) -> Result<Vec<u8>> {
+    pub(crate) fn of(&self, pe: usize) -> Result<Vec<u8>> {
         let malformed = || {
             Error::bootstrap(
                 "net",

@@ -1,0 +1,344 @@
+//! Another PE: the connection to it, both streams, and what is under way.
+
+use std::{
+    io,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use oxshmem_base::{Error, Result};
+use rustix::event::epoll::EventFlags;
+
+use super::{
+    Effect, Effects,
+    frame::Kind,
+    incoming::Incoming,
+    outgoing::Outgoing,
+    proof::{Claim, LENGTHS, LONGEST, Numbers, Secret, Verdict},
+    socket::{Socket, would_block},
+    talk::Talk,
+};
+
+/// How long a PE may be out of reach before it is lost.
+const OUT_OF_REACH: Duration = Duration::from_secs(2);
+/// How long an attempt may take until the other host's kernel has answered.
+const ATTEMPT: Duration = Duration::from_secs(10);
+/// The first pause between two attempts, and the longest.
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(100)];
+/// After a write for so long what comes is gathered, unless this PE waits.
+const GATHERING: Duration = Duration::from_micros(10);
+/// After this many bytes it is acknowledged what has come, and with what is sent anyway after so
+/// few.
+const REPORTED: u64 = 128 << 10;
+const BY_THE_WAY: u64 = 1 << 10;
+
+/// What leads to a PE.
+pub(super) enum Connection {
+    /// Nothing, until then.
+    Down(Instant),
+    /// An attempt.
+    Connecting(Socket, Attempt),
+    Up(Socket),
+    /// Nothing any more: the PE has left, or is lost, for this reason.
+    Gone(String),
+}
+
+/// A connection of this PE's that is not proven.
+pub(super) struct Attempt {
+    numbers: Numbers,
+    /// Which message comes next; none before it is connected.
+    next: Option<usize>,
+    since: Instant,
+    message: ProofMessage,
+}
+
+/// What has come of a message of a proof.
+#[derive(Default)]
+pub(super) struct ProofMessage {
+    bytes: Vec<u8>,
+}
+
+impl ProofMessage {
+    /// Reads on, up to `len` bytes; the message, if all of it is there.
+    pub(super) fn read(&mut self, socket: &Socket, len: usize) -> io::Result<Option<Vec<u8>>> {
+        let mut bytes = [0; LONGEST];
+        match socket.read_bytes(&mut bytes[..len - self.bytes.len()]) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => self.bytes.extend_from_slice(&bytes[..n]),
+            Err(error) if would_block(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok((self.bytes.len() == len).then(|| std::mem::take(&mut self.bytes)))
+    }
+}
+
+/// What became of an attempt.
+pub(super) enum Attempted {
+    GoesOn,
+    /// The other PE has this much of the stream.
+    Up(u64),
+    /// The other PE connects itself.
+    Refused,
+}
+
+impl Attempt {
+    fn new() -> Self {
+        Self {
+            numbers: Numbers::default(),
+            next: None,
+            since: Instant::now(),
+            message: ProofMessage::default(),
+        }
+    }
+
+    fn go_on(&mut self, socket: &Socket, secret: &Secret, claim: Claim) -> io::Result<Attempted> {
+        let unproven = || io::Error::other("what answers there is no PE of this job");
+        if self.next.is_none() {
+            if !socket.connected()? {
+                return match self.since.elapsed() < ATTEMPT {
+                    true => Ok(Attempted::GoesOn),
+                    false => Err(io::ErrorKind::TimedOut.into()),
+                };
+            }
+            socket.write_bytes(&self.numbers.begin().map_err(io::Error::other)?)?;
+            self.next = Some(1);
+        }
+        while let Some(next) = self.next
+            && let Some(message) = self.message.read(socket, LENGTHS[next])?
+        {
+            if next == 3 {
+                let verdict = self.numbers.verdict(&message, secret).ok_or_else(unproven)?;
+                let Verdict { accepted, received } = verdict;
+                return Ok(if accepted { Attempted::Up(received) } else { Attempted::Refused });
+            }
+            let third = self.numbers.prove(&message, secret, claim).ok_or_else(unproven)?;
+            socket.write_bytes(&third)?;
+            self.next = Some(3);
+        }
+        Ok(Attempted::GoesOn)
+    }
+}
+
+/// Another PE.
+pub(super) struct TcpPeer {
+    pub(super) link: Connection,
+    pub(super) out: Outgoing,
+    pub(super) incoming: Incoming,
+    pub(super) talk: Talk,
+    /// How much of what has come it knows of.
+    reported: u64,
+    /// Whether it waits for an acknowledgement.
+    pub(super) urgent: bool,
+    written: Instant,
+    /// Whether the socket has no room.
+    pub(super) blocked: bool,
+    /// Whether there is something to write, which is in the net's list then.
+    pub(super) waits: bool,
+    /// What epoll watches of the present socket, if it does.
+    pub(super) watched: Option<EventFlags>,
+    addresses: Vec<SocketAddr>,
+    /// Since when it is out of reach, how often it was tried, and what went wrong.
+    trouble: Option<(Instant, usize, String)>,
+}
+
+impl TcpPeer {
+    pub(super) fn new(addresses: Vec<SocketAddr>) -> Self {
+        let now = Instant::now();
+        Self {
+            link: Connection::Down(now),
+            out: Outgoing::default(),
+            incoming: Incoming::default(),
+            talk: Talk::default(),
+            reported: 0,
+            urgent: false,
+            written: now.checked_sub(GATHERING).unwrap_or(now),
+            blocked: false,
+            waits: false,
+            watched: None,
+            addresses,
+            trouble: None,
+        }
+    }
+
+    /// An error if it is gone.
+    pub(super) fn check(&self, pe: usize) -> Result<()> {
+        match &self.link {
+            Connection::Gone(how) => Err(Error::PeLost { pe, how: how.clone() }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Connects, if it is time to, or goes on with that. Whether it is connected now.
+    pub(super) fn connect(&mut self, secret: &Secret, claim: Claim, events: &mut Effects) -> bool {
+        if let Connection::Down(then) = self.link {
+            if Instant::now() < then {
+                return false;
+            }
+            let tried = self.trouble.as_ref().map_or(0, |(_, tried, _)| *tried);
+            let address = self.addresses.get(tried % self.addresses.len().max(1)).copied();
+            let connecting = match address {
+                Some(address) => Socket::connect(address),
+                None => Err(io::Error::other("it has published no address")),
+            };
+            match connecting {
+                Ok(socket) => {
+                    (self.link, self.watched) = (Connection::Connecting(socket, Attempt::new()), None)
+                }
+                Err(error) => self.broke(&error),
+            }
+        }
+        let Connection::Connecting(socket, attempt) = &mut self.link else { return false };
+        match attempt.go_on(socket, secret, claim) {
+            Ok(Attempted::GoesOn) => false,
+            Ok(Attempted::Up(received)) => {
+                let Connection::Connecting(socket, _) =
+                    std::mem::replace(&mut self.link, Connection::Down(Instant::now()))
+                else {
+                    return false;
+                };
+                self.up(socket, received, events)
+            }
+            Ok(Attempted::Refused) => {
+                self.link = Connection::Down(Instant::now() + PAUSES[1]);
+                false
+            }
+            Err(error) => {
+                self.broke(&error);
+                false
+            }
+        }
+    }
+
+    /// The socket is a connection to it, which has `received` this much of the stream. Whether it
+    /// can be.
+    pub(super) fn up(&mut self, socket: Socket, received: u64, events: &mut Effects) -> bool {
+        if !self.out.rewind(received, |done| events.push_back(Effect::Word(done, Ok(0)))) {
+            self.link =
+                Connection::Gone("it has another part of the stream than this PE has sent".to_owned());
+            return false;
+        }
+        self.reported = self.incoming.received();
+        (self.link, self.trouble, self.blocked) = (Connection::Up(socket), None, false);
+        true
+    }
+
+    /// Its connection, or an attempt, has come to an end.
+    pub(super) fn broke(&mut self, error: &io::Error) {
+        let now = Instant::now();
+        let (since, tried) = self.trouble.as_ref().map_or((now, 0), |(since, tried, _)| (*since, *tried + 1));
+        if self.talk.left {
+            self.link = Connection::Gone("it has left the job".to_owned());
+        } else if since.elapsed() >= OUT_OF_REACH {
+            self.link = Connection::Gone(format!("it cannot be reached: {error}"));
+        } else {
+            let pause = PAUSES[0] * (1 << tried.min(10) as u32);
+            self.link = Connection::Down(now + pause.min(PAUSES[1]));
+        }
+        self.trouble = Some((since, tried, error.to_string()));
+    }
+
+    /// When there is something to do that no socket shows.
+    pub(super) fn due(&self) -> Option<Instant> {
+        match &self.link {
+            Connection::Down(then) => Some(*then),
+            Connection::Connecting(_, attempt) if attempt.next.is_none() => Some(attempt.since + ATTEMPT),
+            _ => None,
+        }
+    }
+
+    /// Whether operations wait a moment for others to be written with.
+    pub(super) fn gathers(&self) -> bool {
+        self.written.elapsed() < GATHERING
+    }
+
+    /// Writes what there is, as far as there is room.
+    pub(super) fn write(&mut self, events: &mut Effects) -> io::Result<()> {
+        let Connection::Up(socket) = &self.link else { return Ok(()) };
+        let unreported = self.incoming.received() - self.reported;
+        let by_the_way = unreported >= BY_THE_WAY && self.out.unwritten() > 0;
+        if unreported >= REPORTED || by_the_way || (self.urgent && unreported > 0) {
+            self.reported = self.incoming.received();
+            self.out.push_words(Kind::Ack, self.reported, &[]);
+        }
+        self.urgent = false;
+        loop {
+            self.talk.pump(&mut self.out, events);
+            if self.out.unwritten() == 0 {
+                self.blocked = false;
+                break;
+            }
+            if !self.out.write(socket)? {
+                self.blocked = true;
+                break;
+            }
+        }
+        self.written = Instant::now();
+        Ok(())
+    }
+
+    /// Whether there is something to write now that frames have come.
+    pub(super) fn owes(&self) -> bool {
+        self.out.unwritten() > 0
+            || self.urgent
+            || self.talk.has_more()
+            || self.incoming.received() - self.reported >= REPORTED
+    }
+
+    /// What epoll is to watch of the present socket.
+    pub(super) fn interest(&self) -> EventFlags {
+        match &self.link {
+            Connection::Connecting(_, attempt) if attempt.next.is_none() => EventFlags::OUT,
+            Connection::Up(_) if self.blocked => EventFlags::IN | EventFlags::OUT,
+            _ => EventFlags::IN,
+        }
+    }
+
+    /// The present socket.
+    pub(super) fn socket(&self) -> Option<&Socket> {
+        match &self.link {
+            Connection::Connecting(socket, _) | Connection::Up(socket) => Some(socket),
+            Connection::Down(_) | Connection::Gone(_) => None,
+        }
+    }
+}
+
+/// A connection of another process, which is not proven.
+pub(super) struct HalfOpen {
+    pub(super) socket: Socket,
+    pub(super) since: Instant,
+    numbers: Numbers,
+    proves: bool,
+    message: ProofMessage,
+}
+
+impl HalfOpen {
+    pub(super) fn new(socket: Socket) -> Self {
+        Self {
+            socket,
+            since: Instant::now(),
+            numbers: Numbers::default(),
+            proves: false,
+            message: ProofMessage::default(),
+        }
+    }
+
+    /// Goes on; what it says of itself, once that is proven.
+    pub(super) fn go_on(&mut self, secret: &Secret) -> io::Result<Option<Claim>> {
+        let stranger = || io::Error::other("a process that is not of this job");
+        loop {
+            let len = LENGTHS[if self.proves { 2 } else { 0 }];
+            let Some(message) = self.message.read(&self.socket, len)? else { return Ok(None) };
+            if self.proves {
+                return self.numbers.claim(&message, secret).ok_or_else(stranger).map(Some);
+            }
+            let second = self.numbers.accept(&message, secret).map_err(io::Error::other)?;
+            self.socket.write_bytes(&second.ok_or_else(stranger)?)?;
+            self.proves = true;
+        }
+    }
+
+    /// Answers that.
+    pub(super) fn answer(&self, secret: &Secret, verdict: Verdict) -> io::Result<()> {
+        self.socket.write_bytes(&self.numbers.answer(secret, verdict))
+    }
+}
