@@ -8,7 +8,7 @@
 //! |---|---|
 //! | the side that connects | a fixed word, and its number |
 //! | the other | its number, authenticated |
-//! | the side that connects | its PE, the other's, and how much of the stream it has, authenticated |
+//! | the side that connects | its PE, the other's, and what it has of the stream, authenticated |
 //! | the other | whether it takes the connection, and how much it has, authenticated |
 
 use hmac::{Hmac, KeyInit, Mac};
