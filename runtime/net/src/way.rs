@@ -59,6 +59,12 @@ pub unsafe trait Net: Way<Spot, Address> + Mail {
     /// How many bytes a put does better to [copy](super::put_copied) first.
     fn eager_limit(&self) -> usize;
 
+    /// Whether more may be copied for `pe`, which else takes less than it is sent: what is started
+    /// then is to be kept by its caller until it is over.
+    fn has_room(&self, _pe: usize) -> bool {
+        true
+    }
+
     /// Has `pe` perform all of `batch`, in its order and in one go. Visible after a flush.
     ///
     /// # Errors

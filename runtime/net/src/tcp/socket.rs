@@ -24,6 +24,12 @@ pub(super) type Piece = libc::iovec;
 pub(super) struct Socket(OwnedFd);
 
 impl Socket {
+    /// One that a test has made.
+    #[cfg(test)]
+    pub(super) fn of(descriptor: OwnedFd) -> Self {
+        Self(descriptor)
+    }
+
     /// Begins to connect.
     pub(super) fn connect(to: SocketAddr) -> io::Result<Self> {
         let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };

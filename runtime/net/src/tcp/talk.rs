@@ -123,6 +123,11 @@ impl Talk {
         !(self.asked.is_empty() && self.mine.is_empty() && self.offered.is_empty())
     }
 
+    /// Whether more may be copied.
+    pub(super) fn has_room(&self, out: &Outgoing) -> bool {
+        out.unwritten() < FULL
+    }
+
     /// Starts an operation.
     ///
     /// # Safety
@@ -138,7 +143,7 @@ impl Talk {
         match op.verb {
             Verb::Get(_) if bytes == 0 => events.push_back(Effect::Word(done, Ok(0))),
             Verb::Get(_) | Verb::Atomic(..) => self.ask(op, done, out),
-            Verb::Put(_) if bytes + op.blocks.count * ENTRY <= COPIED && out.unwritten() < FULL => {
+            Verb::Put(_) if bytes + op.blocks.count * ENTRY <= COPIED && self.has_room(out) => {
                 let mut batch = Batch::with_capacity(bytes + (op.blocks.count + 1) * ENTRY);
                 // SAFETY: passed on to the caller.
                 unsafe { batch.add(&op) };
@@ -199,7 +204,7 @@ impl Talk {
     /// Has the other PE perform a batch.
     pub(super) fn apply(&mut self, words: &[u64], out: &mut Outgoing) {
         self.unflushed = true;
-        if size_of_val(words) <= CHUNK && out.unwritten() < FULL {
+        if size_of_val(words) <= CHUNK && self.has_room(out) {
             return out.push_batch(words);
         }
         let (mut rest, mut together) = (words, 0);
