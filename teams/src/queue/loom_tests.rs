@@ -293,9 +293,10 @@ impl Side {
 type Calls = for<'a> fn(&'a Side, u64) -> Collective<'a>;
 
 /// Each of two threads calls a collective on one PE; the second one also calls those of the other
-/// PE. None ends before the other PE has come to it.
+/// PE, one of them before its own if `late`. None ends before the other PE has come to it.
 fn two_threads_beside_another_pe(
     call: Calls,
+    late: bool,
     has_come: impl Fn(&Side, u64) + marker::Sync + Send + Copy + 'static,
 ) {
     check(2, move || {
@@ -311,11 +312,13 @@ fn two_threads_beside_another_pe(
         let other = {
             let (here, come) = (Arc::clone(&here), Arc::clone(&come));
             model::spawn(move || {
-                let called = call(&here, 0);
-                let others = [1, 2].map(|number| {
+                let of_other = |number| {
                     come.fetch_add(1, Ordering::SeqCst);
                     call(&there, number)
-                });
+                };
+                let first = late.then(|| of_other(1));
+                let called = call(&here, 0);
+                let others = [first.unwrap_or_else(|| of_other(1)), of_other(2)];
                 end(called, &here, &come);
                 for called in others {
                     wait(called).unwrap();
@@ -329,12 +332,42 @@ fn two_threads_beside_another_pe(
 
 #[test]
 fn loom_two_threads_sync_beside_another_pe() {
-    two_threads_beside_another_pe(|side, _| side.team.sync(), |_, _| ());
+    for late in [false, true] {
+        two_threads_beside_another_pe(|side, _| side.team.sync(), late, |_, _| ());
+    }
 }
 
 #[test]
 fn loom_two_threads_exchange_beside_another_pe() {
     let has_come =
         |side: &Side, ticket| assert!(side.came(1) >= ticket, "it ends before it has taken what came");
-    two_threads_beside_another_pe(Side::exchange, has_come);
+    for late in [false, true] {
+        two_threads_beside_another_pe(Side::exchange, late, has_come);
+    }
+}
+
+/// A thread that waits for the second of two collectives of its PE does not take the end of the
+/// first one for it.
+#[test]
+fn loom_the_second_collective_ends_after_the_first() {
+    let calls: [Calls; 2] = [|side, _| side.team.sync(), Side::exchange];
+    for call in calls {
+        check(1, move || {
+            let [here, there] = Side::both();
+            let come = Arc::new(AtomicU64::new(0));
+            let other = {
+                let come = Arc::clone(&come);
+                model::spawn(move || {
+                    for number in [1, 2] {
+                        come.fetch_add(1, Ordering::SeqCst);
+                        drop(call(&there, number));
+                    }
+                })
+            };
+            drop(call(&here, 0));
+            wait(call(&here, 0)).unwrap();
+            assert_eq!(come.load(Ordering::SeqCst), 2, "it ends too early");
+            other.join().unwrap();
+        });
+    }
 }
