@@ -129,7 +129,12 @@ impl<M: Sharing> Context<M> {
             // SAFETY: the completion holds the copy, whose words stay where they are.
             unsafe { oxshmem_net::start(net, put, completion) };
             let first_poll = self.pe().engine().at_first_poll();
-            return Initiated::Remote(Box::new(Remote::landing(flight, source.back(), S::reject_back, first_poll)));
+            return Initiated::Remote(Box::new(Remote::landing(
+                flight,
+                source.back(),
+                S::reject_back,
+                first_poll,
+            )));
         } else if has_room && (!S::STABLE || !is_whole || bytes <= net.eager_limit()) {
             // SAFETY: as above; blocks are inside of the source, which was checked.
             let started = unsafe { put_copied(&**net, &from(&source)) };

@@ -61,8 +61,8 @@ fn frames_are_served_or_refused_whatever_is_in_them() {
     let scratch = Segment::new(SegmentId::Scratch, map, LEN, LEN);
     let memory = Memory { block: 1, segments: [heap.clone(), scratch] };
     let listener = OnceLock::new();
-    let mut buffer = vec![0; BUFFER / size_of::<u64>()];
     mutated(&real(), |bytes| {
+        let mut buffer = vec![0; BUFFER / size_of::<u64>()];
         let (mut talk, mut out, mut mail, mut events) =
             (Talk::default(), Outgoing::default(), Inbox::default(), Effects::new());
         let (mut stored, mut urgent, mut incoming) = (false, false, Incoming::default());
@@ -73,7 +73,8 @@ fn frames_are_served_or_refused_whatever_is_in_them() {
         let never = || Box::new(|_| ());
         // SAFETY: what they write to outlives them.
         unsafe {
-            let word = Op::atomic(at(8), oxshmem_memory::word::Atomic::Add(1), oxshmem_memory::word::Width::Eight);
+            let word =
+                Op::atomic(at(8), oxshmem_memory::word::Atomic::Add(1), oxshmem_memory::word::Width::Eight);
             talk.start(word, never(), &mut out, &mut events);
             let get = Op::get(at(0), to.as_mut_ptr(), 0).of_blocks(blocks);
             talk.start(get, never(), &mut out, &mut events);
