@@ -8,7 +8,7 @@
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::{
     copy,
-    op::{Blocks, Op, Verb},
+    op::{Op, Verb},
 };
 use oxshmem_progress::{
     completion::{Completion, complete},
@@ -23,15 +23,7 @@ use super::{
     requests::Requests,
     tcp::pieces::What,
 };
-use crate::{
-    Takes,
-    batch::{Location, decode, encode, malformed, perform},
-};
-
-/// Bytes of the blocks that are got in one go.
-const PACKED: usize = 48 << 10;
-/// Blocks of more bytes are got each by itself.
-const LONG: usize = 1 << 10;
+use crate::batch::{Location, decode, encode, malformed, perform};
 
 /// What this PE has asked others for, and what others wait for.
 #[derive(Default)]
@@ -55,7 +47,6 @@ pub(super) struct Wanted {
     pe: usize,
     number: u64,
     from: Bytes,
-    blocks: Blocks,
 }
 
 impl Asks {
@@ -66,14 +57,6 @@ impl Asks {
 }
 
 impl Worker {
-    /// How a get of blocks is taken that are not one.
-    pub(super) fn takes_blocks(&self, op: &Op) -> Takes {
-        match op.blocks.len {
-            len @ 1..=LONG if self.puts_by_message(op.there.pe) => Takes::Packed(PACKED / len),
-            _ => Takes::Each,
-        }
-    }
-
     /// Asks the target to perform an operation.
     pub(super) fn ask(&self, op: Op, done: Completion<u64>) {
         let pe = op.there.pe;
@@ -107,12 +90,9 @@ impl Worker {
                 self.channels().asks.answers.push((pe, [number, before]));
             }
             Verb::Get(()) => {
-                // What is to be packed is no more than this PE asks others for.
-                let is_short =
-                    op.blocks.count == 1 || op.blocks.span().is_some() && op.blocks.bytes() <= PACKED;
-                let span = op.blocks.span().filter(|_| is_short).ok_or_else(malformed)?;
-                let at = op.there.address(self.block, &[&self.memory], span, 1)?;
-                let wanted = Wanted { pe, number, from: Bytes { at, len: span }, blocks: op.blocks };
+                let len = (op.blocks.count == 1).then_some(op.blocks.len).ok_or_else(malformed)?;
+                let at = op.there.address(self.block, &[&self.memory], len, 1)?;
+                let wanted = Wanted { pe, number, from: Bytes { at, len } };
                 self.channels().asks.wanted.push(wanted);
             }
             Verb::Put(()) => return Err(malformed()),
@@ -122,28 +102,12 @@ impl Worker {
     }
 
     /// Sends a PE what it gets of this one's memory.
-    pub(super) fn send_wanted(&self, Wanted { pe, number, from, blocks }: Wanted) {
-        let (from, kind) = match blocks.count {
-            1 => (from, Kind::Words(Vec::new())),
-            _ => {
-                let mut packed = pack(from, blocks);
-                (Bytes { at: packed.as_mut_ptr().cast(), len: blocks.bytes() }, Kind::Words(packed))
-            }
-        };
+    pub(super) fn send_wanted(&self, Wanted { pe, number, from }: Wanted) {
+        let whole = Operation::new(Kind::Words(Vec::new()));
         // SAFETY: symmetric memory stays as long as the worker does, which has UCX let go of
-        // everything before it goes; what was packed is the operation's.
-        unsafe { self.send_in_pieces(pe, from, What::Data { number }, Operation::new(kind)) };
+        // everything before it goes.
+        unsafe { self.send_in_pieces(pe, from, What::Data { number }, whole) };
     }
-}
-
-/// The blocks that are there, one behind the other.
-fn pack(from: Bytes, blocks: Blocks) -> Vec<u64> {
-    let Blocks { len, count, there, .. } = blocks;
-    let mut packed = vec![0u64; blocks.bytes().div_ceil(size_of::<u64>())];
-    // SAFETY: there is room for all of them, and they are where `answer` has found symmetric
-    // memory.
-    unsafe { copy::copy_strided(packed.as_mut_ptr().cast(), len, from.at, there, len, count) };
-    packed
 }
 
 /// A PE asks for an operation.

@@ -69,7 +69,6 @@ unsafe impl Net for UcxNet {
         match (op.verb, op.blocks.count, op.then) {
             (_, 1, None) => Takes::Whole,
             (Verb::Put(_), 1, Some(_)) if self.worker.puts_by_message(op.there.pe) => Takes::Whole,
-            (Verb::Get(_), ..) => self.worker.takes_blocks(op),
             _ => Takes::Each,
         }
     }
