@@ -191,9 +191,11 @@ impl Worker {
                 None => gathered.batches.drain().collect(),
                 Some(pe) => gathered.batches.remove_entry(&pe).into_iter().collect(),
             };
-            self.set_gathering(!gathered.batches.is_empty());
             let announced = batches.into_iter().map(|(pe, batch)| (pe, self.announce(pe), batch));
-            announced.collect::<Vec<_>>()
+            let announced: Vec<_> = announced.collect();
+            // Last: a flush that finds nothing gathered finds it announced.
+            self.set_gathering(!gathered.batches.is_empty());
+            announced
         };
         for (pe, stamp, batch) in batches {
             // If that fails, so does the flush that would tell.
