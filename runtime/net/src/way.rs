@@ -34,8 +34,6 @@ pub unsafe trait Way<T, H>: Source {
 pub enum Takes {
     /// As it is.
     Whole,
-    /// This many blocks at a time, which lie one behind the other on this side.
-    Packed(usize),
     /// Each block, and the signal, by itself.
     Each,
 }
@@ -48,8 +46,7 @@ pub enum Takes {
 /// towards all others on that word, from whichever host.
 ///
 /// # Safety
-/// What is [started](Way::start) must be what the net [takes whole](Takes::Whole), or, of a get in
-/// blocks, what it takes packed.
+/// What is [started](Way::start) must be what the net [takes whole](Takes::Whole).
 pub unsafe trait Net: Way<Spot, Address> + Mail {
     /// How it takes an operation.
     fn takes(&self, op: &Op) -> Takes {
