@@ -3,8 +3,8 @@
 //!
 //! `oshrun` has no remote start, so PEs of one machine are placed on simulated hosts, and a script
 //! that it starts for each moves into the namespace of the PE's host before it becomes the test
-//! program. The job's socket and its shared memory go along; the net is given the namespace's end of
-//! the cable, and has no other way to the other host.
+//! program. The job's socket and its shared memory go along; the net is given the namespace's end
+//! of the cable, and has no other way to the other host.
 
 use std::{
     fs,

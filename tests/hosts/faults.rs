@@ -217,8 +217,8 @@ fn what_waits_for_a_pe_that_died_fails_and_names_it() {
     if !reaches_hosts() {
         return;
     }
-    // Without the launcher's help: PE 1 leaves without a word, and PE 0 learns of it from the net or
-    // from the launcher, whichever is first.
+    // Without the launcher's help: PE 1 leaves without a word, and PE 0 learns of it from the net
+    // or from the launcher, whichever is first.
     let ended = Job::new(test_name!(), 2).hosts("2").end(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {

@@ -8,8 +8,8 @@ use crate::{
     run::{Failure, Job, Outcome, Verdict, target_dir},
 };
 
-/// Every interleaving of the engine, the doorbell, the op set and the queue of a team. Optimised, as
-/// there are many, but not for size.
+/// Every interleaving of the engine, the doorbell, the op set and the queue of a team. Optimised,
+/// as there are many, but not for size.
 pub(crate) fn loom() -> Outcome {
     Job::cargo("test --release --package oxshmem-progress --package oxshmem-teams --lib loom_")
         .env("RUSTFLAGS", "--cfg oxshmem_loom")

@@ -1,9 +1,9 @@
 //! Loom runs the queue of a team: its collectives end once, in their order, and whatever waits for
 //! one of them is woken, whichever thread ends it.
 //!
-//! Loom sees the locks and the atomics of this process. It knows nothing of the words of the scratch
-//! memory: threads take turns at the locks and atomics around an access to them, and all accesses
-//! are in one order.
+//! Loom sees the locks and the atomics of this process. It knows nothing of the words of the
+//! scratch memory: threads take turns at the locks and atomics around an access to them, and all
+//! accesses are in one order.
 
 use std::{
     future::{self, poll_fn},

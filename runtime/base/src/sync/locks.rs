@@ -11,8 +11,7 @@ use std::{
     time::Duration,
 };
 
-#[cfg(oxshmem_loom)]
-use super::model::Taken;
+use super::taken::Taken;
 use crate::wakes::Hold;
 
 /// A mutual exclusion lock under which no waker runs.
@@ -42,31 +41,17 @@ use crate::wakes::Hold;
 #[derive(Default)]
 pub struct Mutex<T>(sync::Mutex<T>, Taken);
 
-/// What `try_lock` and each lock that was taken have in common.
-#[cfg(not(oxshmem_loom))]
-#[derive(Default)]
-struct Taken;
-
-#[cfg(not(oxshmem_loom))]
-impl Taken {
-    #[inline(always)]
-    fn tried(&self) {}
-
-    #[inline(always)]
-    fn taken(&self) {}
-}
-
 impl<T> Mutex<T> {
     /// An open lock.
     #[cfg(not(oxshmem_loom))]
     pub const fn new(value: T) -> Self {
-        Self(sync::Mutex::new(value), Taken)
+        Self(sync::Mutex::new(value), Taken::new())
     }
 
     #[cfg(oxshmem_loom)]
     #[expect(missing_docs, reason = "see above")]
     pub fn new(value: T) -> Self {
-        Self(sync::Mutex::new(value), Taken::default())
+        Self(sync::Mutex::new(value), Taken::new())
     }
 
     /// The lock, if no thread has it.

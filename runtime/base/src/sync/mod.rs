@@ -11,6 +11,7 @@
 mod locks;
 #[cfg(oxshmem_loom)]
 mod model;
+mod taken;
 
 #[cfg(not(oxshmem_loom))]
 pub use std::{

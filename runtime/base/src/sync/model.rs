@@ -123,26 +123,6 @@ fn weaker(order: Ordering, weak: Ordering) -> Ordering {
     if order == Ordering::SeqCst { weak } else { order }
 }
 
-/// Has loom run `try_lock` while another thread has the lock: threads take turns where they access
-/// the same thing, and the end of a lock is no access.
-#[derive(Debug, Default)]
-pub(super) struct Taken(loom::sync::atomic::AtomicBool);
-
-impl Taken {
-    /// A thread is about to try the lock: a write, which what was read inside of it comes before or
-    /// after.
-    pub(super) fn tried(&self) {
-        // Relaxed: an access for its own sake, which orders nothing. So is the other one.
-        self.0.swap(true, Ordering::Relaxed);
-    }
-
-    /// A thread has just taken the lock: a read, so that threads which only lock have no more turns
-    /// to take.
-    pub(super) fn taken(&self) {
-        self.0.load(Ordering::Relaxed);
-    }
-}
-
 /// The threads of loom. They park on something of their own: loom's own way to park forgets that a
 /// thread was unparked while that waited for a lock.
 pub mod thread {

@@ -279,8 +279,8 @@ impl Tcp {
             return;
         }
         let Some(peer) = inner.peers[pe].as_deref_mut() else { return };
-        // Of two that cross, that of the lower number stays. What crossed one that is up already has
-        // not seen it.
+        // Of two that cross, that of the lower number stays. What crossed one that is up already
+        // has not seen it.
         let crosses = match peer.link {
             Connection::Connecting(..) => self.me < pe,
             Connection::Up(_) => before < peer.connections,
