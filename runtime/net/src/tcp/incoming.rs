@@ -136,6 +136,8 @@ pub(super) struct Incoming {
     /// The beginning of a frame.
     rest: Vec<u8>,
     filling: Option<Filling>,
+    /// Whether a long payload was among what was read last.
+    is_long: bool,
     /// How many have come.
     received: u64,
 }
@@ -172,8 +174,13 @@ impl Incoming {
             };
             buffer[ahead..ahead + self.rest.len()].copy_from_slice(&self.rest);
             let from = ahead + self.rest.len();
-            // The next payload may belong elsewhere as well.
-            let tail = if room == 0 { &mut buffer[from..] } else { &mut buffer[from..][..AFTER] };
+            let tail = match (room, self.is_long) {
+                // The next payload is likely to belong elsewhere as well.
+                (1.., _) => &mut buffer[from..][..AFTER],
+                (0, true) => &mut buffer[from..][..WAITS],
+                (0, false) => &mut buffer[from..],
+            };
+            self.is_long = room > 0;
             let all = room + tail.len();
             let mut pieces = [
                 Piece { iov_base: direct.cast(), iov_len: room },
@@ -256,7 +263,12 @@ impl Incoming {
             }
             let Some((head, behind)) = bytes.split_first_chunk::<HEAD>() else { return Ok(bytes.len()) };
             let head = FrameHead::decode(head)?;
-            if let Kind::Put | Kind::Data | Kind::Part = head.kind {
+            let is_placed = match head.kind {
+                Kind::Put | Kind::Data | Kind::Part => true,
+                Kind::Message => head.len >= DIRECT,
+                _ => false,
+            };
+            if is_placed {
                 let place = to.place(head)?;
                 self.begin(head, place)?;
                 bytes = behind;
@@ -278,7 +290,10 @@ impl Incoming {
     /// A payload begins.
     fn begin(&mut self, head: FrameHead, place: Place) -> Result<()> {
         let to = match place {
-            Place::Memory(sink) if head.len <= sink.left() => To::Sink(sink),
+            Place::Memory(sink) if head.len <= sink.left() => {
+                self.is_long |= head.len >= DIRECT;
+                To::Sink(sink)
+            }
             Place::Kept if head.len <= LONGEST => To::Kept(Vec::with_capacity(head.len)),
             Place::Nowhere => To::Nowhere,
             _ => return Err(malformed()),

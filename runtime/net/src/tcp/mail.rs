@@ -80,6 +80,13 @@ impl Inbox {
         Some(bytes.len())
     }
 
+    /// What receives a message of this length, which is about to come, if anything waits for it and
+    /// has room.
+    pub(super) fn receiver(&mut self, from: Sender, len: usize) -> Option<PostedReceive> {
+        let first = self.awaited.get(&from)?.first()?;
+        if len <= first.room { take(&mut self.awaited, from) } else { None }
+    }
+
     /// A long message begins. What it is known by from now on.
     pub(super) fn open(
         &mut self,

@@ -62,7 +62,7 @@ use oxshmem_progress::{
 use slab::Slab;
 
 use self::{
-    frame::{FrameHead, Kind},
+    frame::{CHUNK, FrameHead, Kind},
     mail::{Inbox, PostedReceive, Unreceived},
     peer::{HalfOpen, TcpPeer},
     proof::Secret,
@@ -359,7 +359,7 @@ unsafe impl Mail for Tcp {
         let (mut done, from) = (Some(done), Address::from(from));
         let sent = self.with(pe, |peer, _, events| {
             let Some(done) = done.take() else { return };
-            if len <= COPIED && peer.talk.spend(len) {
+            if len <= CHUNK && peer.talk.spend(len) {
                 let head = FrameHead::new(Kind::Message, len, tag);
                 // SAFETY: the caller keeps them until `done` runs.
                 unsafe { peer.out.push_copy(head, &[], from.get()) };
@@ -375,7 +375,7 @@ unsafe impl Mail for Tcp {
     }
 
     fn send_short(&self, pe: usize, tag: u64, bytes: &[u8]) -> Option<Result<()>> {
-        if bytes.len() > COPIED {
+        if bytes.len() > CHUNK {
             return None;
         }
         let sent = self.with(pe, |peer, _, _| {

@@ -53,6 +53,16 @@ impl Serve for Serving<'_> {
     fn place(&mut self, head: FrameHead) -> Result<Place> {
         let sink = match head.kind {
             Kind::Data => self.talk.sink(head.arg)?,
+            Kind::Message => {
+                let Some(receive) = self.mail.receiver((self.pe, head.arg), head.len) else {
+                    return Ok(Place::Kept);
+                };
+                let to = receive.to;
+                self.talk.receiving = Some(receive);
+                // SAFETY: the receiver keeps its memory, which has room, until it is done, and is kept
+                // itself until the message has come.
+                unsafe { Sink::new(to, Blocks::whole(head.len)) }
+            }
             Kind::Part => return self.talk.coming.get_mut(&head.arg).ok_or_else(malformed)?.place(head.len),
             _ => {
                 let op = decode([head.arg, head.len as u64, head.len as u64, 1])?;
@@ -73,6 +83,13 @@ impl Serve for Serving<'_> {
             Kind::Data => {
                 *self.stored = true;
                 self.talk.got(head.arg, head.len, self.events)?;
+            }
+            Kind::Message => {
+                self.talk.keep(head.len)?;
+                if let Some(receive) = self.talk.receiving.take() {
+                    self.events.push_back(Effect::Received(receive.done, Ok(head.len)));
+                    self.talk.received(head.len, self.out);
+                }
             }
             Kind::Part => {
                 let coming = self.talk.coming.get_mut(&head.arg).ok_or_else(malformed)?;

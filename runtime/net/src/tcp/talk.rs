@@ -108,6 +108,8 @@ pub(super) struct Talk {
     numbered: u64,
     /// Long messages of the other PE, by its numbers for them.
     pub(super) coming: HashMap<u64, LongMessage>,
+    /// What receives the message that is coming just now.
+    pub(super) receiving: Option<PostedReceive>,
     /// Bytes of messages that the other PE may not have received.
     unreceived: usize,
     /// Bytes of its messages that are kept here, or were received and not reported.
@@ -475,6 +477,9 @@ impl Talk {
         }
         for (_, OfferedMessage { done, .. }) in talk.offered {
             events.push_back(Effect::Over(done, Err(why())));
+        }
+        if let Some(receive) = talk.receiving {
+            events.push_back(Effect::Received(receive.done, Err(why())));
         }
         for (_, coming) in talk.coming {
             if let Some(done) = coming.end() {
