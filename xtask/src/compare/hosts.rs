@@ -21,15 +21,15 @@ use crate::{
 const PAGE: &str = "book/src/compare-hosts.md";
 
 const METHOD: &str = "\
-Two PEs, bound to a core each, that `oshrun --fake-hosts 2` has placed on two simulated hosts, so that UCX carries everything over TCP.
+Two PEs, bound to a core each, that `oshrun --fake-hosts 2` has placed on two simulated hosts, over the library's own TCP net.
 
 The first table is of a PE that computes and calls nothing, which its helper thread serves: medians of the times that the other PE takes for
 one operation (`shmem-perf --serving`). Where PEs are not bound, the scheduler decides where that thread runs.
 
 The others are of each operation of ours (`benches/src/remote.rs`) in turns with the same one of bare UCX between the same two processes
 (`benches/src/raw_ucx.rs`): one thread a side, no more than the call and `ucp_worker_progress`, with the same buffers, at a target that does
-nothing but serve. Bare UCX's longer puts and gets over TCP are messages of 8 KiB, which it copies; ours are messages of its own, of up to
-60 KiB (*Over TCP* in *Several hosts*). The median of each counts, and of the rounds the one whose ratio is in the middle, since the machine is faster at one
+nothing but serve. Bare UCX's longer puts and gets over TCP are messages of 8 KiB, which it copies; ours are frames of a stream (*Over TCP*
+in *Several hosts*). The median of each counts, and of the rounds the one whose ratio is in the middle, since the machine is faster at one
 time than at another. A PE that waits polls, as does its target for a tenth of a millisecond after each message.
 `ucx_perftest` runs between the rounds, over TCP and bound to the same cores, once for each figure that it has, of which the best counts;
 its latencies are its 50th percentile. It has none for a put with a flush, and its put bandwidth and rate leave out the flush at the end. Its

@@ -39,7 +39,7 @@ mod turn;
 use std::{
     collections::VecDeque,
     fmt,
-    net::TcpListener,
+    net::{IpAddr, TcpListener},
     os::fd::{AsFd, OwnedFd},
     sync::{
         Arc, OnceLock, Weak,
@@ -81,6 +81,8 @@ pub(super) struct Tcp {
     me: usize,
     memory: Memory,
     directory: Arc<Directory>,
+    /// Where this PE listens.
+    own: Vec<IpAddr>,
     secret: Secret,
     inner: Mutex<TcpState>,
     /// What is to be completed by the thread that has polled, the oldest first.
@@ -182,7 +184,7 @@ impl Tcp {
             Some(Some(peer)) => peer.check(pe),
             Some(None) => {
                 let published = self.directory.of(pe)?;
-                inner.peers[pe] = Some(Box::new(TcpPeer::new(open::addresses(&published)?)));
+                inner.peers[pe] = Some(Box::new(TcpPeer::new(open::addresses(&published, &self.own)?)));
                 inner.unsettled.push(pe);
                 Ok(())
             }

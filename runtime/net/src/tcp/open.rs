@@ -46,15 +46,15 @@ pub(in super::super) async fn connect(
             .map_err(|error| Error::system("epoll_create", error))?;
         turn::watches(&epoll, &listens, turn::LISTENS).map_err(|error| Error::system("epoll_ctl", error))?;
         let mut published = Secret::make()?;
-        let addresses = own.into_iter().map(|address| SocketAddr::new(address, port).to_string());
+        let addresses = own.iter().map(|&address| SocketAddr::new(address, port).to_string());
         published.extend(addresses.collect::<Vec<_>>().join(" ").into_bytes());
-        Ok((listens, epoll, published))
+        Ok((listens, epoll, published, own))
     });
     // A PE that has nothing to publish lets the others know, which else would wait for it.
-    let published = opened.as_ref().map(|(.., published)| published.clone()).unwrap_or_default();
+    let published = opened.as_ref().map(|(_, _, published, _)| published.clone()).unwrap_or_default();
     let all = bootstrap.exchange_to_leaders(published).await?;
     let directory = directory::share(&**bootstrap, all).await;
-    let ((listens, epoll, _), directory) = (opened?, directory?);
+    let ((listens, epoll, _, own), directory) = (opened?, directory?);
     let secret = directory.of(0)?.get(..proof::BYTES).and_then(Secret::of).ok_or_else(malformed)?;
     let placement = bootstrap.placement();
     let inner = TcpState {
@@ -75,6 +75,7 @@ pub(in super::super) async fn connect(
         me: placement.pe,
         memory: Memory { block: placement.hosts.local_pe_of(placement.pe), segments },
         directory,
+        own,
         secret,
         inner: Mutex::new(inner),
         events: Mutex::default(),
@@ -129,11 +130,15 @@ fn listen(own: &[IpAddr]) -> Result<std::net::TcpListener> {
     socket::listen(SocketAddr::new(address, 0))
 }
 
-/// The addresses that a PE has published.
-pub(super) fn addresses(published: &[u8]) -> Result<Vec<SocketAddr>> {
+/// The addresses that a PE has published. One that this PE has too comes last: hosts that run
+/// containers have such for these alone.
+pub(super) fn addresses(published: &[u8], own: &[IpAddr]) -> Result<Vec<SocketAddr>> {
     let text =
         published.get(proof::BYTES..).and_then(|text| str::from_utf8(text).ok()).ok_or_else(malformed)?;
-    text.split(' ').map(|address| address.parse().map_err(|_| malformed())).collect()
+    let addresses = text.split(' ').map(|address| address.parse().map_err(|_| malformed()));
+    let mut addresses: Vec<SocketAddr> = addresses.collect::<Result<_>>()?;
+    addresses.sort_by_key(|address| own.contains(&address.ip()));
+    Ok(addresses)
 }
 
 impl Tcp {
