@@ -50,7 +50,9 @@ impl Apartment {
         let start = |pe: usize| {
             let job = self.apart.job(pe).env("SHMEM_NET=tcp");
             let within = self.namespaces.as_ref().map(|it| &*it.names[pe / 2]);
-            within.map_or_else(|| self.apart.job(pe), |name| job.within(&["ip", "netns", "exec", name])).start(&body)
+            within
+                .map_or_else(|| self.apart.job(pe), |name| job.within(&["ip", "netns", "exec", name]))
+                .start(&body)
         };
         (0..4).map(start).collect()
     }

@@ -10,7 +10,9 @@ use oxshmem::{InitOptions, Rendezvous, prelude::*};
 use oxshmem_base::settings::Settings;
 
 use crate::busy;
-use crate::common::{Job, PeRuntime, Running, assert_nothing_left, kill, shared_names, test_name, time_limit};
+use crate::common::{
+    Job, PeRuntime, Running, assert_nothing_left, kill, shared_names, test_name, time_limit,
+};
 use crate::{Apart, assert_all_well, ends, main_of, talk};
 
 /// Waits for what never comes.
@@ -160,7 +162,8 @@ fn a_lost_pe_ends_the_others_whether_they_wait_compute_or_sleep() {
         busy::assert_gone_soon(&pids);
         for (pe, ended) in ends(all).iter().enumerate() {
             assert_ne!(ended.status, 0, "PE {pe}");
-            let line = format!("oxshmem: PE {lost} is lost: its process, at 127.0.0.1, ended without finalize");
+            let line =
+                format!("oxshmem: PE {lost} is lost: its process, at 127.0.0.1, ended without finalize");
             assert_eq!(ended.stderr.matches(&line).count(), usize::from(pe != lost), "{}", ended.stderr);
         }
     }

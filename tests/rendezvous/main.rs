@@ -10,7 +10,13 @@ mod jobs;
 mod namespaces;
 mod strangers;
 
-use std::{fs, io::Write, net::TcpListener, path::PathBuf};
+use std::{
+    fs,
+    io::Write,
+    net::TcpListener,
+    path::PathBuf,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
 
 use common::{Ended, Job, PeRuntime, Running};
 use oxshmem::{Result, World};
@@ -33,8 +39,8 @@ impl Apart {
     }
 
     fn at(test: &'static str, n: usize, address: &str) -> Self {
-        let port = address.rsplit(':').next().unwrap_or_default();
-        let name = format!("rendezvous-secret-{}-{port}", std::process::id());
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name = format!("rendezvous-secret-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
         let secret = std::env::temp_dir().join(name);
         // A PE of the test gets as far as this, too.
         if std::env::var_os("OXSHMEM_TEST_BODY").is_none() {

@@ -33,7 +33,10 @@ fn whatever_else_comes_the_job_starts() {
     }
     thread::sleep(Duration::from_millis(500));
     assert_refused(apart.job(1), "two processes have the number 1");
-    assert_refused(apart.job(2).env("SHMEM_RENDEZVOUS_SIZE=4"), "it that the job has 4 PEs, and PE 0 that it has 3");
+    assert_refused(
+        apart.job(2).env("SHMEM_RENDEZVOUS_SIZE=4"),
+        "it that the job has 4 PEs, and PE 0 that it has 3",
+    );
     let other = apart.secret.with_extension("other");
     owned::file(&other).and_then(|mut file| file.write_all(b"another secret of 16 bytes")).expect("a file");
     let wrong = apart.job(2).env(&format!("SHMEM_RENDEZVOUS_SECRET={}", other.display()));
