@@ -423,8 +423,8 @@ pub static TABLE: &[Setting] = &[
         values: "a number of hosts such as 2, or PEs on each such as 3+1; :cyclic may follow",
         unit: "",
         effect: "How oshrun and LocalCluster distribute the PEs of a job over hosts that they simulate, where their own option does \
-                 not say so. Where there are fewer PEs than hosts, each PE has a host of its own. Other launchers know where their PEs \
-                 really are.",
+                 not say so; in jobs without a launcher, what PE 0 has holds for each machine. Where there are fewer PEs than hosts, each PE \
+                 has a host of its own. Other launchers know where their PEs really are.",
         same_on_all_pes: false,
         read: Read::Text(|to, text| {
             let distribution: Distribution = text.trim_ascii().parse()?;

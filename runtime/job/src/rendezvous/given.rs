@@ -121,6 +121,13 @@ impl Rendezvous {
                  count, which is at most {MOST_PES}"
             )));
         }
+        if !self
+            .address
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| port.parse().is_ok_and(|port: u16| port > 0))
+        {
+            return Err(refused(format_args!("the address {:?} ({ADDRESS}) has no port", self.address)));
+        }
         self.fake_hosts.hosts(n)?;
         match &self.secret {
             Some(secret) if secret.len() < SHORTEST_SECRET => Err(refused(format_args!(

@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn a_message_of_which_any_bit_is_changed_is_refused() {
-        for message in 0..3 {
-            for bit in 0..8 * LENGTHS[message] {
+        for (message, length) in LENGTHS.into_iter().enumerate() {
+            for bit in 0..8 * length {
                 let tamper = |i: usize, bytes: &mut Vec<u8>| {
                     if i == message {
                         bytes[bit / 8] ^= 1 << (bit % 8);

@@ -3,7 +3,7 @@
 
 use std::{
     io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
     os::fd::AsFd,
     sync::Arc,
     thread,
@@ -26,7 +26,7 @@ use super::{
 
 /// How long a thread that ends tries to send what is unsent.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How long it waits for an address that another process has, as one that just ends.
+/// How long it waits for a port that another process has, as one that just ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest that it sleeps.
 const LONG: Duration = Duration::from_secs(3600);
@@ -73,15 +73,10 @@ fn listen(given: &Rendezvous, link: &Link) -> Result<TcpListener> {
     let begin = Instant::now();
     let limit = given.timeout.min(PATIENCE);
     loop {
-        let bound = given.resolve().and_then(|all| bind(&all));
-        let late = begin.elapsed() >= limit || link.is_left();
-        match bound {
-            Ok(listens) => {
-                let listening = listens.set_nonblocking(true).map(|()| listens);
-                return listening.map_err(|error| refused(format_args!("cannot listen: {error}")));
-            }
-            // The address is that of a job that ends, or its name is not known yet.
-            Err(error) if late => {
+        match bind(given).and_then(|listens| listens.set_nonblocking(true).map(|()| listens)) {
+            Ok(listens) => return Ok(listens),
+            // The port may be that of a job that ends.
+            Err(error) if begin.elapsed() >= limit || link.is_left() => {
                 let advice = match error.kind() {
                     io::ErrorKind::AddrInUse => "; another PE 0, or another program, listens there",
                     _ => "",
@@ -96,20 +91,22 @@ fn listen(given: &Rendezvous, link: &Link) -> Result<TcpListener> {
     }
 }
 
-fn bind(all: &[SocketAddr]) -> io::Result<TcpListener> {
-    let mut outcome = Err(io::ErrorKind::AddrNotAvailable.into());
-    for &address in all {
-        outcome = TcpListener::bind(address);
-        match &outcome {
+fn bind(given: &Rendezvous) -> io::Result<TcpListener> {
+    // A name may be known to the others alone, or to them first.
+    for address in given.resolve().unwrap_or_default() {
+        match TcpListener::bind(address) {
             Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {}
-            _ => return outcome,
+            outcome => return outcome,
         }
     }
-    // None of this host: PEs reach it by a name or address that something else translates.
-    let Some(first) = all.first() else { return outcome };
-    let any: IpAddr =
-        if first.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
-    TcpListener::bind((any, first.port()))
+    // None of this host: something translates the address by which the others reach it.
+    let port = given.address.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or_default();
+    match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),
+        // Without IPv6.
+        Err(_) => TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)),
+        listens => listens,
+    }
 }
 
 impl Service {
