@@ -60,8 +60,7 @@ impl From<io::Error> for Obstacle {
     }
 }
 
-/// The connection, over which PE 0 has said that all PEs are there. None if the PE does not wait
-/// for it any more.
+/// The connection to PE 0, once all PEs are there. None if the PE does not wait for it any more.
 fn join(given: &Rendezvous, secret: &SecretKey, link: &Link) -> Result<Option<Channel>> {
     let begin = Instant::now();
     let mut pause = Duration::from_millis(10);

@@ -26,7 +26,7 @@ use super::frame::Frame;
 /// Both sides hold it.
 #[derive(Debug)]
 pub(super) struct Link {
-    shared: Mutex<Shared>,
+    shared: Mutex<Between>,
     /// Wakes the thread.
     bell: OwnedFd,
     /// Hangs up when the job has ended.
@@ -65,8 +65,9 @@ pub(super) enum Stay {
     Abandoned,
 }
 
+/// What both sides change.
 #[derive(Debug, Default)]
-struct Shared {
+struct Between {
     requests: VecDeque<Frame>,
     next_ticket: u64,
     /// Whether all PEs have come, once that is known.
@@ -128,7 +129,7 @@ impl Link {
         self.wait(|shared| shared.started.take()).await
     }
 
-    async fn wait<T>(&self, mut look: impl FnMut(&mut Shared) -> Option<T>) -> T {
+    async fn wait<T>(&self, mut look: impl FnMut(&mut Between) -> Option<T>) -> T {
         poll_fn(|cx| {
             let waker = StoredWaker::of(cx.waker());
             let mut shared = lock(&self.shared);
@@ -224,7 +225,7 @@ impl Link {
         calls.0.into_iter().for_each(|call| call());
     }
 
-    fn change(&self, change: impl FnOnce(&mut Shared)) {
+    fn change(&self, change: impl FnOnce(&mut Between)) {
         let waiting = {
             let mut shared = lock(&self.shared);
             change(&mut shared);
