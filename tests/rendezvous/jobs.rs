@@ -191,11 +191,37 @@ fn a_pe_that_returns_without_finalize_is_lost_and_waits_say_so() {
 }
 
 #[test]
-fn a_killed_pe_that_others_await_in_init_is_lost_too() {
+fn a_pe_whose_world_is_dropped_without_finalize_is_lost_and_its_process_goes_on() {
+    let _limit = time_limit(60);
+    let apart = Apart::new(test_name!(), 3);
+    let begin = Instant::now();
+    let all = apart.start(|| {
+        let world = futures::executor::block_on(oxshmem::init()).expect("init");
+        if world.my_pe() == 1 {
+            drop(world);
+            thread::sleep(Duration::from_secs(8));
+            return;
+        }
+        let error = world.block_on(wait_for_ever(world.clone())).expect_err("PE 1 is lost");
+        assert!(matches!(error, oxshmem::Error::PeLost { pe: 1, .. }), "{error}");
+        println!("noticed");
+        std::process::exit(0);
+    });
+    let mut all = all.into_iter();
+    let (zero, one, two) = (all.next(), all.next(), all.next());
+    for other in [zero, two] {
+        let ended = other.expect("started").end();
+        assert!(ended.stdout.contains("noticed"), "{ended:?}");
+    }
+    assert!(begin.elapsed() < Duration::from_secs(6));
+    assert_eq!(one.expect("started").end().status, 0);
+}
+
+#[test]
+fn pes_whose_settings_differ_say_which_it_is() {
     let _limit = time_limit(60);
     let apart = Apart::new(test_name!(), 3);
     let start = |pe: usize| {
-        // Its settings are compared when all have come.
         let size = if pe == 1 { "1M" } else { "2M" };
         apart.job(pe).env(&format!("SHMEM_SYMMETRIC_SIZE={size}")).start(|| main_of(wait_for_ever))
     };

@@ -122,11 +122,12 @@ impl Service {
                 self.leave(stay);
                 break;
             }
-            for visitor in self.door.turn() {
-                self.welcome(visitor);
-            }
+            // First, so that a process that has ended does not stand in the way of the next.
             for pe in 1..self.members.len() {
                 self.serve(pe);
+            }
+            for visitor in self.door.turn() {
+                self.welcome(visitor);
             }
         }
         if self.door.strangers > 0 {
@@ -283,9 +284,9 @@ impl Service {
 
     /// The connection of a member has ended.
     fn lose(&mut self, pe: usize, error: &io::Error) {
-        let Some(member) = self.members[pe].take_if(|member| !member.left) else { return };
+        let Some(member) = self.members[pe].take() else { return };
         // Until all are there another process may come in its place.
-        if self.started {
+        if self.started && !member.left {
             self.end(Over::Lost { pe, how: how(error, member.channel.from) });
         }
     }
