@@ -136,7 +136,7 @@ fn every_function_reaches_every_pe_that_is_a_process() {
         return;
     }
     let jobs = [(2, None), (4, None), (2, Some("2"))];
-    for (n, hosts) in jobs.into_iter().filter(|(_, hosts)| hosts.is_none() || common::has_ucx()) {
+    for (n, hosts) in jobs.into_iter().filter(|(_, hosts)| hosts.is_none() || common::reaches_hosts()) {
         let job = Job::new(test_name!(), n).runtime(PeRuntime::MultiThread);
         let job = hosts.iter().fold(job, |job, placement| job.hosts(placement));
         let spaces = ["SHMEM_ENABLE_CPU_SPACE=1", "SHMEM_ENABLE_GPU_SPACE=1", "SHMEM_GPU_EMULATE=1"];

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{Job, Random, cpu_time, has_ucx, soon, test_name, time_limit};
+use crate::common::{Job, Random, cpu_time, reaches_hosts, soon, test_name, time_limit};
 use crate::mismatch::differ;
 use crate::model::{Arena, FORCED, Made, Way, forced_variables, teams};
 use oxshmem::{Error, Result, prelude::*};
@@ -51,7 +51,7 @@ fn sequences_come_to_what_the_model_says_with_each_algorithm() {
 #[test]
 fn sequences_of_two_hosts_come_to_what_the_model_says() {
     let _limit = time_limit(60);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     let Some(job) = bound(test_name!(), 8) else { return };

@@ -411,7 +411,13 @@ pub(crate) fn run_as_pe<F: Future<Output = Result<()>>>(body: impl Fn(World) -> 
     }
 }
 
-/// Whether there is a UCX, which PEs of several hosts need. Says why a test does nothing if not.
+/// Whether PEs of several hosts reach each other: over TCP in any case, and where UCX is asked for
+/// if it is there. Says why a test does nothing if not.
+pub(crate) fn reaches_hosts() -> bool {
+    std::env::var_os("SHMEM_NET").is_none_or(|net| net != "ucx") || has_ucx()
+}
+
+/// Whether there is a UCX. Says why a test does nothing if not.
 pub(crate) fn has_ucx() -> bool {
     // SAFETY: a constant, terminated string; the library's initialisers ask nothing of their
     // callers.

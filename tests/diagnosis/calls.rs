@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{Ended, Job, has_ucx, kill, on_one_host, soon, test_name, time_limit};
+use crate::common::{Ended, Job, kill, on_one_host, reaches_hosts, soon, test_name, time_limit};
 use crate::stuck::{lines, main_of, report_of, rows, without_team};
 use oxshmem::{Error, Result, prelude::*};
 
@@ -169,7 +169,7 @@ fn a_task_that_waits_for_the_lock_that_it_has_itself_is_found() {
 #[test]
 fn a_pe_in_quiet_counts_its_operations_on_a_pe_that_is_stopped() {
     let _limit = time_limit(60);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     let ended = impatient(test_name!(), 2).hosts("2").run(|world| async move {
@@ -296,7 +296,7 @@ fn a_job_that_runs_out_of_time_says_which_collectives_its_pes_were_in_and_that_t
 #[test]
 fn teams_of_the_pes_of_two_hosts_are_not_compared_with_each_other() {
     let _limit = time_limit(60);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     let ended = impatient(test_name!(), 4).hosts("2").run(|world| async move {

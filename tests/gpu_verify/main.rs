@@ -288,7 +288,7 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
     let far =
         ["a_put_and_a_get", "atomics_of_all_pes", "a_signal_follows", "long_transfers", "every_collective"];
     let placements: &[(Option<usize>, usize)] =
-        if common::has_ucx() { &[(None, 2), (Some(2), 2), (Some(4), 2)] } else { &[(None, 2)] };
+        if common::reaches_hosts() { &[(None, 2), (Some(2), 2), (Some(4), 2)] } else { &[(None, 2)] };
     for &(processes, hosts) in placements {
         for (name, _, runs) in cases() {
             let quick = far.iter().any(|start| name.starts_with(start)) && processes != Some(4);

@@ -7,7 +7,7 @@ use std::{
     ops::{BitAnd, BitOr, BitXor, Not, Shl},
 };
 
-use crate::common::{Job, has_ucx, test_name, time_limit};
+use crate::common::{Job, reaches_hosts, test_name, time_limit};
 use oxshmem::{BitwiseAmo, ExtendedAmo, Result, StandardAmo, prelude::*};
 
 const PES: usize = 4;
@@ -208,7 +208,7 @@ async fn every_type(world: World) -> Result<()> {
 #[test]
 fn no_update_of_pes_near_and_far_is_lost_on_one_word() {
     let _limit = time_limit(90);
-    if has_ucx() {
+    if reaches_hosts() {
         Job::new(test_name!(), PES).hosts("2").run(every_type);
     }
 }
@@ -216,7 +216,7 @@ fn no_update_of_pes_near_and_far_is_lost_on_one_word() {
 #[test]
 fn no_update_is_lost_where_hosts_have_pes_in_turn() {
     let _limit = time_limit(90);
-    if has_ucx() {
+    if reaches_hosts() {
         Job::new(test_name!(), PES).hosts("3+1:cyclic").run(every_type);
     }
 }
@@ -224,7 +224,7 @@ fn no_update_is_lost_where_hosts_have_pes_in_turn() {
 #[test]
 fn batches_and_single_operations_are_atomic_towards_each_other() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     Job::new(test_name!(), PES).hosts("2").run(|world| async move {

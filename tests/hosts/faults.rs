@@ -6,7 +6,8 @@ use std::{
 };
 
 use crate::common::{
-    self, Job, assert_nothing_left, has_ucx, kill, shared_names, soon, test_name, time_limit, with_device,
+    self, Job, assert_nothing_left, has_ucx, kill, reaches_hosts, shared_names, soon, test_name, time_limit,
+    with_device,
 };
 use oxshmem::{Error, Result, prelude::*};
 
@@ -38,7 +39,7 @@ async fn pids(world: &World) -> Result<Vec<u32>> {
 #[test]
 fn a_pe_that_is_stopped_for_a_while_has_missed_nothing_when_it_goes_on() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     Job::new(test_name!(), 4).hosts("2").run(|world| async move {
@@ -101,7 +102,7 @@ fn a_pe_that_is_stopped_for_a_while_has_missed_nothing_when_it_goes_on() {
 #[test]
 fn pes_that_put_to_each_other_while_each_is_stopped_in_turn_lose_nothing() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     Job::new(test_name!(), 2).hosts("2").run(|world| async move {
@@ -129,7 +130,7 @@ fn pes_that_put_to_each_other_while_each_is_stopped_in_turn_lose_nothing() {
 #[test]
 fn a_pe_of_another_host_that_is_killed_takes_the_job_down_with_one_sentence() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     let before = shared_names();
@@ -213,11 +214,11 @@ fn a_pe_of_another_host_that_is_killed_takes_the_job_down_with_one_sentence() {
 #[test]
 fn what_waits_for_a_pe_that_died_fails_and_names_it() {
     let _limit = time_limit(60);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
-    // Without the launcher's help: PE 1 leaves without a word, and PE 0 learns of it from UCX or
-    // from the launcher, whichever is first.
+    // Without the launcher's help: PE 1 leaves without a word, and PE 0 learns of it from the net
+    // or from the launcher, whichever is first.
     let ended = Job::new(test_name!(), 2).hosts("2").end(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -249,7 +250,7 @@ fn pes_that_cannot_be_reached_end_the_job_with_a_sentence() {
     if !has_ucx() {
         return;
     }
-    let ended = Job::new(test_name!(), 2).hosts("2").env("UCX_TLS=self").end(|| {
+    let ended = Job::new(test_name!(), 2).hosts("2").env("SHMEM_NET=ucx").env("UCX_TLS=self").end(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let world = oxshmem::init().await.unwrap();

@@ -1,4 +1,4 @@
-//! Jobs of `oshrun` whose PEs are processes on several simulated hosts, over UCX.
+//! Jobs of `oshrun` whose PEs are processes on several simulated hosts.
 
 mod atomics;
 #[path = "../common/mod.rs"]

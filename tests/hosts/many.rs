@@ -1,7 +1,7 @@
-//! Many operations under way at once to PEs of other hosts over UCX: what they cost, and what they
+//! Many operations under way at once to PEs of other hosts: what they cost, and what they
 //! keep.
 
-use crate::common::{Job, has_ucx, test_name, time_limit};
+use crate::common::{Job, reaches_hosts, test_name, time_limit};
 
 /// The most memory that this process has had so far, in KiB.
 fn peak() -> u64 {
@@ -13,7 +13,7 @@ fn peak() -> u64 {
 #[test]
 fn gets_behind_a_long_put_need_no_stack() {
     let _limit = time_limit(120);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     const N: usize = 100_000;
@@ -36,7 +36,7 @@ fn gets_behind_a_long_put_need_no_stack() {
 #[test]
 fn atomics_under_way_are_bounded_in_memory_and_none_is_lost() {
     let _limit = time_limit(120);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     const N: usize = 300_000;
@@ -67,7 +67,7 @@ fn atomics_under_way_are_bounded_in_memory_and_none_is_lost() {
 #[test]
 fn blocks_at_any_distance_come_and_go_and_touch_nothing_else() {
     let _limit = time_limit(120);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     Job::new(test_name!(), 2).hosts("2").run(|world| async move {

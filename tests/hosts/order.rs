@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::common::{Job, PeRuntime, Random, has_ucx, test_name, time_limit};
+use crate::common::{Job, PeRuntime, Random, has_ucx, reaches_hosts, test_name, time_limit};
 use oxshmem::{ClusterOptions, Link, Result, SessionOptions, Signal, prelude::*};
 
 /// A context that orders: by `fence`, `quiet` or `pe_quiet`, in a session or not.
@@ -50,7 +50,7 @@ async fn litmus(world: World, ctx: Context, rounds: u64) -> Result<()> {
 #[test]
 fn a_pe_that_sees_a_flag_sees_what_was_ordered_before_it() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     for hosts in ["3", "2:cyclic"] {
@@ -64,7 +64,7 @@ fn a_pe_that_sees_a_flag_sees_what_was_ordered_before_it() {
 #[test]
 fn in_sessions_a_pe_that_sees_a_flag_sees_what_was_ordered_before_it() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     for hosts in ["3", "2:cyclic"] {
@@ -120,7 +120,7 @@ async fn nested(world: World) -> Result<()> {
 #[test]
 fn sessions_in_sessions_and_on_near_pes_lose_and_reorder_nothing() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     Job::new(test_name!(), 4).hosts("2").run(nested);
@@ -162,13 +162,17 @@ fn what_is_ordered_stays_so_in_batches_of_many_sizes() {
     if !has_ucx() {
         return;
     }
-    Job::new(test_name!(), 2).hosts("2").env("UCX_RNDV_THRESH=1k").run(batches_of_many_sizes);
+    Job::new(test_name!(), 2)
+        .hosts("2")
+        .env("SHMEM_NET=ucx")
+        .env("UCX_RNDV_THRESH=1k")
+        .run(batches_of_many_sizes);
 }
 
 #[test]
 fn a_signal_comes_after_its_data_whatever_their_size() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     // Up to 8 KiB data travels with its signal; beyond that the signal follows.
@@ -210,7 +214,7 @@ fn a_signal_comes_after_its_data_whatever_their_size() {
 #[test]
 fn contexts_of_many_threads_do_not_disturb_each_other() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     const THREADS: usize = 6;
@@ -253,7 +257,7 @@ fn contexts_of_many_threads_do_not_disturb_each_other() {
 #[test]
 fn a_job_of_two_hosts_can_begin_three_times() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     let ended = Job::new(test_name!(), 3).hosts("2:cyclic").end(|| {

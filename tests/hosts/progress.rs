@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{Job, PeRuntime, cpu_time, has_ucx, test_name, time_limit, turns, turns_of_others};
+use crate::common::{Job, PeRuntime, cpu_time, reaches_hosts, test_name, time_limit, turns, turns_of_others};
 use oxshmem::{Result, prelude::*};
 
 /// Computes for so long, without a call to the library.
@@ -32,7 +32,7 @@ async fn times<F: Future<Output = Result<()>>>(operation: impl Fn() -> F) -> Res
 #[test]
 fn a_pe_that_computes_serves_puts_gets_and_atomics() {
     let _limit = time_limit(60);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     let ended = Job::new(test_name!(), 2).hosts("2").run(|world| async move {
@@ -77,7 +77,7 @@ fn the_helper_of_a_pe_that_waits_for_answers_leaves_them_to_it() {
     const GETS: u64 = 200;
     const HELPER: &str = "oxshmem-engine";
     let _limit = time_limit(120);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     // Where the thread drives, and where the task does.
@@ -134,7 +134,7 @@ fn threads() -> Vec<String> {
 #[test]
 fn a_process_with_a_net_and_a_device_has_one_thread_that_polls() {
     let _limit = time_limit(60);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     for runtime in [PeRuntime::BlockOn, PeRuntime::MultiThread] {
@@ -170,7 +170,7 @@ fn a_process_with_a_net_and_a_device_has_one_thread_that_polls() {
 #[test]
 fn idle_pes_of_two_hosts_use_hardly_any_processor() {
     let _limit = time_limit(60);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     let ended = Job::new(test_name!(), 4).hosts("2").run(|world| async move {

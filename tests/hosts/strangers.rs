@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{Job, Launcher, Running, has_ucx, test_name, time_limit};
+use crate::common::{Job, Launcher, Running, reaches_hosts, test_name, time_limit};
 use oxshmem::{Result, World};
 
 /// What a connection to UCX begins with.
@@ -85,7 +85,7 @@ fn send(to: SocketAddrV4, bytes: &[u8]) {
 #[test]
 fn pes_of_simulated_hosts_listen_on_loopback_alone_and_a_stranger_that_connects_is_no_harm() {
     let _limit = time_limit(60);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     let job = Job::new(test_name!(), 2).under(Launcher::Oshrun).hosts("2");

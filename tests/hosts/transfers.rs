@@ -1,7 +1,7 @@
-//! Transfers to PEs of other hosts over UCX: large ones, of any length and alignment, from memory
+//! Transfers to PEs of other hosts: large ones, of any length and alignment, from memory
 //! that is borrowed, and with futures that nobody awaits.
 
-use crate::common::{Job, Random, has_ucx, poll_once, test_name, time_limit};
+use crate::common::{Job, Random, poll_once, reaches_hosts, test_name, time_limit};
 use oxshmem::prelude::*;
 
 fn pattern(seed: u64, len: usize) -> Vec<u8> {
@@ -16,7 +16,7 @@ fn pattern(seed: u64, len: usize) -> Vec<u8> {
 #[test]
 fn megabytes_go_both_ways_at_once() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     const LEN: usize = 64 << 20;
@@ -48,7 +48,7 @@ fn megabytes_go_both_ways_at_once() {
 #[test]
 fn blocks_of_any_length_and_alignment_arrive_and_touch_nothing_else() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     // Around what is copied, what is lent, and what UCX changes its protocol at.
@@ -93,7 +93,7 @@ fn blocks_of_any_length_and_alignment_arrive_and_touch_nothing_else() {
 #[test]
 fn what_is_borrowed_may_change_when_the_call_is_over() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     Job::new(test_name!(), 2).hosts("2").run(|world| async move {
@@ -129,7 +129,7 @@ fn what_is_borrowed_may_change_when_the_call_is_over() {
 #[test]
 fn futures_that_are_dropped_or_forgotten_leave_their_operations_alone() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     Job::new(test_name!(), 2).hosts("2").run(|world| async move {

@@ -5,7 +5,7 @@
 use std::{fs, path::PathBuf};
 
 use crate::common::{
-    Job, cluster, has_ucx, is_played, on_one_host, on_pes, pe_counts, refused, test_name, time_limit,
+    Job, cluster, is_played, on_one_host, on_pes, pe_counts, reaches_hosts, refused, test_name, time_limit,
 };
 use oxshmem::{
     Error, Rejected, Spread,
@@ -465,7 +465,7 @@ fn processes_share_huge_pages_where_there_are_some_and_do_without_where_not() {
 #[test]
 fn partitions_of_pes_on_other_hosts_are_reached_by_ucx() {
     let _limit = time_limit(90);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     let job = Job::new(test_name!(), 3)

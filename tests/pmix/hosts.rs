@@ -13,7 +13,7 @@ use oxshmem::prelude::*;
 use oxshmem_job::{Bootstrap, Pmix, suite};
 
 use crate::busy;
-use crate::common::{Job, Launcher, has_ucx, kill, test_name, time_limit};
+use crate::common::{Job, Launcher, kill, reaches_hosts, test_name, time_limit};
 use crate::namespaces::Namespaces;
 use crate::slurm::Slurm;
 
@@ -106,7 +106,7 @@ fn the_bootstrap_passes_the_suite_across_network_namespaces() {
 #[test]
 fn pes_reach_each_other_across_network_namespaces() {
     let _limit = time_limit(120);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     on_two_hosts(test_name!(), |launcher, job| {
@@ -145,7 +145,7 @@ fn wait_for_what_never_comes(exit: impl Fn(usize) -> Option<i32>) -> oxshmem::Re
 #[test]
 fn a_killed_pe_ends_those_in_the_other_network_namespace_too() {
     let _limit = time_limit(120);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     on_two_hosts(test_name!(), |launcher, job| {
@@ -169,7 +169,7 @@ fn a_killed_pe_ends_those_in_the_other_network_namespace_too() {
 #[test]
 fn a_killed_launcher_takes_pes_of_both_hosts_with_it_within_three_seconds() {
     let _limit = time_limit(120);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     on_two_hosts(test_name!(), |launcher, job| {
@@ -193,7 +193,7 @@ fn a_killed_launcher_takes_pes_of_both_hosts_with_it_within_three_seconds() {
 #[test]
 fn global_exit_ends_the_job_on_both_hosts_with_its_status() {
     let _limit = time_limit(120);
-    if !has_ucx() {
+    if !reaches_hosts() {
         return;
     }
     on_two_hosts(test_name!(), |launcher, job| {

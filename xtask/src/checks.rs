@@ -8,10 +8,10 @@ use crate::{
     run::{Failure, Job, Outcome, Verdict, target_dir},
 };
 
-/// Every interleaving of the engine, the doorbell and the op set. Optimised, as there are many, but
-/// not for size.
+/// Every interleaving of the engine, the doorbell, the op set and the queue of a team. Optimised,
+/// as there are many, but not for size.
 pub(crate) fn loom() -> Outcome {
-    Job::cargo("test --release --package oxshmem-progress --lib loom_")
+    Job::cargo("test --release --package oxshmem-progress --package oxshmem-teams --lib loom_")
         .env("RUSTFLAGS", "--cfg oxshmem_loom")
         .env("CARGO_TARGET_DIR", target_dir()?.join("loom"))
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
@@ -170,39 +170,54 @@ const ON_HOSTS: [(&str, &[&str]); 10] = [
     ("statics", &[]),
 ];
 
+/// Those that start processes, and run over UCX as well.
+const OVER_UCX: [&str; 4] = ["world", "point_to_point", "spaces", "statics"];
+
 /// Runs tests of several PEs with the PEs on two simulated hosts: tasks of one process over a
-/// modelled network, processes over UCX. `all` is every one of them, with hosts in blocks, in turn,
-/// and with a network that is slow and jumbles.
+/// modelled network, processes over TCP, and, where it is there, over UCX. `all` is every one of
+/// them, with hosts in blocks, in turn, and with a network that is slow and jumbles.
 pub(crate) fn hosts(all: bool) -> Outcome {
-    if let Err(failure) = ucx() {
-        return Ok(Verdict::Skipped(failure.to_string()));
+    let ucx = ucx();
+    if let Err(failure) = &ucx {
+        println!("UCX is left out: {failure}");
     }
     programs::build()?;
     let programs = target_dir()?.join("debug");
-    let test = |program: &str, modules: &[&str], distribution: &str, link: &str| {
+    let test = |program: &str, modules: &[&str], (distribution, link, net): (&str, &str, &str)| {
         // Of the workspace, so that nothing is built that the other tests were not built with.
         Job::cargo("test --workspace --no-fail-fast --quiet")
             .args(["--test", program, "--"].iter().chain(modules).copied())
             .env("OXSHMEM_BIN_DIR", &programs)
             .env("OXSHMEM_TEST_LINK", link)
             .env("SHMEM_FAKE_HOSTS", distribution)
+            .env("SHMEM_NET", net)
             .limit(1800)
             .run()
     };
     let mut failed = Vec::new();
     if !all {
         for (program, modules) in ON_HOSTS {
-            if test(program, modules, "2", "").is_err() {
+            if test(program, modules, ("2", "", "tcp")).is_err() {
                 failed.push(program.to_owned());
+            }
+            if OVER_UCX.contains(&program) && ucx.is_ok() && test(program, modules, ("2", "", "ucx")).is_err()
+            {
+                failed.push(format!("{program} over UCX"));
             }
         }
         return verdict(failed);
     }
     // Latency and jitter in microseconds.
-    for (distribution, link) in [("2", ""), ("2:cyclic", ""), ("2", "20,20")] {
-        println!("=== SHMEM_FAKE_HOSTS={distribution} OXSHMEM_TEST_LINK={link}");
-        if test("*", &[], distribution, link).is_err() {
-            failed.push(format!("SHMEM_FAKE_HOSTS={distribution} OXSHMEM_TEST_LINK={link}"));
+    for (distribution, link, net) in
+        [("2", "", "tcp"), ("2", "", "ucx"), ("2:cyclic", "", "tcp"), ("2", "20,20", "tcp")]
+    {
+        if net == "ucx" && ucx.is_err() {
+            continue;
+        }
+        let with = format!("SHMEM_FAKE_HOSTS={distribution} OXSHMEM_TEST_LINK={link} SHMEM_NET={net}");
+        println!("=== {with}");
+        if test("*", &[], (distribution, link, net)).is_err() {
+            failed.push(with);
         }
     }
     verdict(failed)

@@ -27,6 +27,7 @@ const PARSERS: [(&str, &[&str]); 4] = [
         &[
             "fuzz::tests::batches_are_applied_or_refused_whatever_is_in_them",
             "fuzz::tests::heads_are_performed_or_refused_whatever_they_ask",
+            "tcp::fuzz::frames_are_served_or_refused_whatever_is_in_them",
             "ucx::fuzz::messages_are_taken_or_dropped_whatever_is_in_them",
         ],
     ),

@@ -146,10 +146,11 @@ impl Report {
             ("membarrier", membarrier.to_owned()),
         ];
         let ucx = match &self.ucx {
-            UcxFound::Loaded { version, file } => format!("to PEs of other hosts: UCX {version}, {file}"),
-            UcxFound::Missing(reason) => format!("no PEs of other hosts can be reached: {reason}"),
+            UcxFound::Loaded { version, file } => format!("{version}, {file}"),
+            UcxFound::Missing(reason) => format!("none: {reason}"),
         };
         facts.push(("shm", "to PEs of this host: loads and stores of their memory".to_owned()));
+        facts.push(("net", oxshmem_net::describe(self.settings.net)));
         facts.push(("ucx", ucx));
         facts.push(("atomics", ATOMICS.to_owned()));
         match &self.devices {
@@ -242,6 +243,7 @@ impl Report {
             "cpus": self.cpus,
             "page_size": self.page_size,
             "membarrier": self.membarrier,
+            "net": oxshmem_net::describe(self.settings.net),
             "ucx": ucx,
             "ucx_missing": ucx_missing,
             "atomics": ATOMICS,

@@ -23,6 +23,7 @@ use std::{
 
 use oxshmem_base::{
     Error, Result,
+    local::thread_local,
     sync::{Mutex, MutexGuard, lock},
     turns::{Turns, in_turn},
     wakes::{Hold, StoredWaker},
@@ -294,7 +295,9 @@ impl Wake for LocalLock {
     fn wake(self: Arc<Self>) {
         // A PE that passes the lock on wakes the next within this very call, and that one may pass
         // it on at once.
-        thread_local!(static WOKEN: Turns<Arc<LocalLock>> = const { RefCell::new(None) });
+        thread_local! {
+            static WOKEN: Turns<Arc<LocalLock>> = const { RefCell::new(None) };
+        }
         in_turn(&WOKEN, self, |local| local.drive());
     }
 }

@@ -2,7 +2,8 @@
 //! device memory, there or here.
 //!
 //! What is small, or borrowed, goes to another host as a copy when it is called, and is noted in
-//! the op set: `quiet` and `fence` flush its target. Everything else is
+//! the op set: `quiet` and `fence` flush its target. Where the net has no room for copies, as the
+//! target reads nothing, it is kept with its future until it has left. Everything else is
 //! [started](super::start::start), and is in the op set until it is over. A future that waits for
 //! the remote completion of a put has its target flushed first.
 
@@ -111,12 +112,30 @@ impl<M: Sharing> Context<M> {
         let (bytes, is_whole) = (op.blocks.bytes(), op.blocks.count == 1);
         let from = |source: &S| op.map(|there| there, |()| Address::from(source.as_ptr().cast::<u8>()));
         let room = self.gathering().room().filter(|_| is_whole && bytes <= GATHERED);
-        let initiated = if let Some(room) = room {
+        let has_room = net.has_room(op.there.pe);
+        let initiated = if let Some(room) = room.filter(|_| has_room) {
             let put = from(&source);
             // SAFETY: the source's elements are readable, and copied before it moves.
             let gathered = net.gather(op.there.pe, room, &mut |batch| unsafe { batch.add(&put) });
             self.copied(gathered, source)
-        } else if !S::STABLE || !is_whole || bytes <= net.eager_limit() {
+        } else if !S::STABLE && !has_room {
+            let bounce = bounced(&source);
+            let put = op.map(|there| there, |()| Address::from(bounce.as_ptr().cast::<u8>()));
+            let kept = (to.view.to_owned(), signal.map(SymView::to_owned));
+            let (flight, completion) = begin(self.ops(), to.pe, move |put: Result<u64>| {
+                drop((kept, bounce));
+                put.map(drop)
+            });
+            // SAFETY: the completion holds the copy, whose words stay where they are.
+            unsafe { oxshmem_net::start(net, put, completion) };
+            let first_poll = self.pe().engine().at_first_poll();
+            return Initiated::Remote(Box::new(Remote::landing(
+                flight,
+                source.back(),
+                S::reject_back,
+                first_poll,
+            )));
+        } else if has_room && (!S::STABLE || !is_whole || bytes <= net.eager_limit()) {
             // SAFETY: as above; blocks are inside of the source, which was checked.
             let started = unsafe { put_copied(&**net, &from(&source)) };
             self.copied(started, source)
@@ -199,6 +218,9 @@ impl<M: Sharing> Context<M> {
             return Initiated::Complete(());
         };
         let spot = at.spot;
+        if !net.has_room(spot.pe) {
+            return self.fetch_away(at, operation, width, drop);
+        }
         self.ops().note(Target { pe: at.pe, world_pe: spot.pe });
         let started = match self.gathering().room() {
             Some(room) => net.gather(spot.pe, room, &mut |batch| batch.update(spot, operation, width)),

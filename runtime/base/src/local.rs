@@ -1,7 +1,7 @@
 //! Values of which each thread has its own, so that loom's threads do too.
 
 #[cfg(not(oxshmem_loom))]
-pub use std::thread_local;
+pub use std::{thread::LocalKey, thread_local};
 
 #[cfg(oxshmem_loom)]
 pub use model::*;
@@ -13,6 +13,7 @@ mod model {
 
     /// For the macro below.
     pub use loom;
+    pub use loom::thread::LocalKey;
 
     /// [`std::thread_local`] under loom.
     #[macro_export]

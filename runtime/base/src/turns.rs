@@ -4,9 +4,11 @@
 //! In one process a PE's step wakes another PE on the same thread, and that one's step the next.
 //! Nested, a chain of thousands of PEs would need as much stack; in turns it needs none.
 
-use std::{cell::RefCell, collections::VecDeque, thread::LocalKey};
+use std::{cell::RefCell, collections::VecDeque};
 
-use crate::panics::Panics;
+#[cfg(oxshmem_loom)]
+use crate::local::RefCellKey;
+use crate::{local::LocalKey, panics::Panics};
 
 /// What a thread was asked to do while it did the like; none while it does nothing of the kind.
 pub type Turns<T> = RefCell<Option<VecDeque<T>>>;
@@ -58,7 +60,7 @@ pub fn in_turn<T: 'static>(turns: &'static LocalKey<Turns<T>>, item: T, step: im
     panics.resume();
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(oxshmem_loom)))]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 

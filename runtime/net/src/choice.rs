@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use oxshmem_base::{Result, settings::NetKind};
+use oxshmem_base::{
+    Result, report,
+    settings::{NetKind, Settings},
+};
 use oxshmem_job::Bootstrap;
 use ucx_sys::Ucx;
 
@@ -13,27 +16,59 @@ pub(crate) enum Chosen {
     Ucx,
 }
 
+impl Chosen {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Ucx => "ucx",
+        }
+    }
+}
+
 /// Where the kernel shows adapters for InfiniBand, RoCE and their like.
 const ADAPTERS: &str = "/sys/class/infiniband";
 
 /// What is asked for, or else UCX if all PEs have a network that is faster than TCP, and UCX to
 /// drive it. Collective over all PEs.
-pub(crate) async fn choose(bootstrap: &Arc<dyn Bootstrap>, asked: NetKind) -> Result<Chosen> {
-    let (chosen, why) = match asked {
-        NetKind::Tcp => (Chosen::Tcp, "SHMEM_NET"),
-        NetKind::Ucx => (Chosen::Ucx, "SHMEM_NET"),
-        NetKind::Auto if bootstrap.is_one_machine() => (Chosen::Tcp, "all hosts are this machine"),
-        NetKind::Auto => {
-            let mine = u8::from(has_fast_network(Path::new(ADAPTERS)) && Ucx::load().is_ok());
-            let all = bootstrap.exchange(vec![mine]).await?;
-            match all.iter().all(|one| one == &[1]) {
-                true => (Chosen::Ucx, "all PEs have a faster network than TCP"),
-                false => (Chosen::Tcp, "not all PEs have a faster network than TCP and UCX"),
+pub(crate) async fn choose(bootstrap: &Arc<dyn Bootstrap>, settings: &Settings) -> Result<Chosen> {
+    let (mut chosen, mut why) = alone(settings.net);
+    if settings.net == NetKind::Auto {
+        if bootstrap.is_one_machine() {
+            (chosen, why) = (Chosen::Tcp, "all hosts are this machine".to_owned());
+        } else {
+            let all = bootstrap.exchange(vec![u8::from(chosen == Chosen::Ucx)]).await?;
+            if let (Chosen::Ucx, Some(pe)) = (chosen, all.iter().position(|one| one != &[1])) {
+                (chosen, why) = (Chosen::Tcp, format!("PE {pe} has no faster network, or no UCX"));
             }
         }
-    };
-    tracing::debug!(target: "oxshmem::net", ?chosen, why, "the way to other hosts");
+    }
+    let pe = bootstrap.placement().pe;
+    tracing::debug!(target: "oxshmem::net", pe, ?chosen, why, "the way to other hosts");
+    if settings.debug && pe == 0 {
+        report(format_args!("oxshmem: debug: PEs of other hosts are reached by {}: {why}", chosen.name()));
+    }
     Ok(chosen)
+}
+
+/// What this machine would choose, and why.
+fn alone(asked: NetKind) -> (Chosen, String) {
+    match asked {
+        NetKind::Tcp => (Chosen::Tcp, "SHMEM_NET".to_owned()),
+        NetKind::Ucx => (Chosen::Ucx, "SHMEM_NET".to_owned()),
+        NetKind::Auto if !has_fast_network(Path::new(ADAPTERS)) => {
+            (Chosen::Tcp, format!("no adapter in {ADAPTERS} is active"))
+        }
+        NetKind::Auto => match Ucx::load() {
+            Ok(_) => (Chosen::Ucx, format!("an adapter in {ADAPTERS} is active")),
+            Err(error) => (Chosen::Tcp, error.to_string()),
+        },
+    }
+}
+
+/// What leads to PEs of other hosts if all are as this one, and why, for people.
+pub fn describe(asked: NetKind) -> String {
+    let (chosen, why) = alone(asked);
+    format!("to PEs of other hosts: {}: {why}", chosen.name())
 }
 
 /// Whether any adapter is connected to a network.

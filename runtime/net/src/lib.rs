@@ -39,6 +39,7 @@ mod way;
 use std::{future::poll_fn, sync::Arc};
 
 pub use batch::{Batch, apply};
+pub use choice::describe;
 pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};
 pub use shm::Shm;
@@ -46,22 +47,21 @@ pub use steps::{put_copied, start};
 pub use way::{Listener, Mail, Net, Takes, Way, Words};
 
 use self::choice::Chosen;
-use oxshmem_base::{Result, settings::NetKind};
+use oxshmem_base::{Result, settings::Settings};
 use oxshmem_job::Bootstrap;
 use oxshmem_memory::Segment;
 use oxshmem_progress::{
     completion::Completion, executor::Executor, fabric::Fabric, flight::Flight, opset::OpSet,
 };
 
-/// The way of this PE to those of other hosts, if there are any: what is `asked` for, over the
-/// network interfaces of these names if they are given. Nothing may be started on it before all PEs
-/// have called this and met in a barrier.
+/// The way of this PE to those of other hosts, if there are any, as `settings` ask for it. Nothing
+/// may be started on it before all PEs have called this and met in a barrier.
 pub async fn connect(
     bootstrap: &Arc<dyn Bootstrap>,
     fabric: &Arc<Fabric>,
     executor: &Arc<Executor>,
     memory: Segment,
-    (asked, interfaces): (NetKind, Option<&str>),
+    settings: &Settings,
 ) -> Result<Option<Arc<dyn Net>>> {
     let placement = bootstrap.placement();
     if placement.n_pes == placement.local.len() {
@@ -71,8 +71,8 @@ pub async fn connect(
         let block = placement.hosts.local_pe_of(placement.pe);
         return Ok(Some(Arc::new(Model::join(wires, placement.pe, block, fabric, executor)?)));
     }
-    let scratch = fabric.control.scratch();
-    Ok(Some(match choice::choose(bootstrap, asked).await? {
+    let (scratch, interfaces) = (fabric.control.scratch(), settings.net_interfaces.as_deref());
+    Ok(Some(match choice::choose(bootstrap, settings).await? {
         Chosen::Ucx => Arc::new(ucx::connect(bootstrap, executor, memory, scratch, interfaces).await?),
         Chosen::Tcp => Arc::new(tcp::connect(bootstrap, executor, [memory, scratch], interfaces).await?),
     }))

@@ -1,5 +1,5 @@
-//! Operations that a net takes in several steps: blocks one by one or packed, a signal behind its
-//! data, a put that is over at its remote completion, and what is copied into batches.
+//! Operations that a net takes in several steps: blocks one by one, a signal behind its data, a put
+//! that is over at its remote completion, and what is copied into batches.
 
 use std::sync::{
     Arc,
@@ -8,8 +8,7 @@ use std::sync::{
 
 use oxshmem_base::Result;
 use oxshmem_memory::{
-    copy,
-    op::{Address, Blocks, Op, Ready, Verb},
+    op::{Blocks, Op, Ready, Verb},
     word::Width,
 };
 use oxshmem_progress::completion::{AllParts, Completion, no_value};
@@ -64,8 +63,8 @@ pub unsafe fn start(net: &Arc<dyn Net>, op: Op, done: Completion<u64>) {
     unsafe {
         match (net.takes(&op), op.then) {
             (Takes::Whole, _) => net.start(op, done),
-            (_, Some(_)) => start_apart(net, op, done),
-            (takes, None) => Steps::start(net, op, takes, done),
+            (Takes::Each, Some(_)) => start_apart(net, op, done),
+            (Takes::Each, None) => Steps::start(net, op, done),
         }
     }
 }
@@ -96,7 +95,6 @@ unsafe fn start_apart(net: &Arc<dyn Net>, op: Op, done: Completion<u64>) {
 struct Steps {
     net: Arc<dyn Net>,
     op: Op,
-    takes: Takes,
     /// The first block that is in no step.
     next: AtomicUsize,
     all: Arc<AllParts>,
@@ -105,49 +103,31 @@ struct Steps {
 impl Steps {
     /// # Safety
     /// As for [`start`].
-    unsafe fn start(net: &Arc<dyn Net>, op: Op, takes: Takes, done: Completion<u64>) {
+    unsafe fn start(net: &Arc<dyn Net>, op: Op, done: Completion<u64>) {
         let all = AllParts::new(no_value(done));
-        let steps = Arc::new(Self { net: Arc::clone(net), op, takes, next: AtomicUsize::new(0), all });
-        for _ in 0..WINDOW.min(op.blocks.count.div_ceil(steps.most())) {
+        let steps = Arc::new(Self { net: Arc::clone(net), op, next: AtomicUsize::new(0), all });
+        for _ in 0..WINDOW.min(op.blocks.count.div_ceil(TOGETHER)) {
             // SAFETY: passed on to the caller.
-            unsafe { Arc::clone(&steps).step(Vec::new()) };
+            unsafe { Arc::clone(&steps).step() };
         }
     }
 
-    /// How many blocks are in a step.
-    fn most(&self) -> usize {
-        if let Takes::Packed(most) = self.takes { most.max(1) } else { TOGETHER }
-    }
-
-    /// Starts the next blocks, by way of `buffer` if they are packed, and those after them, if
-    /// there are any left.
+    /// Starts the next blocks, and those after them, if there are any left.
     ///
     /// # Safety
     /// The caller of [`start`] keeps the memory on this side until `all` is over.
-    unsafe fn step(self: Arc<Self>, buffer: Vec<u8>) {
+    unsafe fn step(self: Arc<Self>) {
         // Relaxed: steps have nothing to do with each other.
-        let at = self.next.fetch_add(self.most(), Ordering::Relaxed);
+        let at = self.next.fetch_add(TOGETHER, Ordering::Relaxed);
         if at >= self.op.blocks.count {
             return;
         }
-        let count = self.most().min(self.op.blocks.count - at);
+        let count = TOGETHER.min(self.op.blocks.count - at);
         let op = Op { blocks: Blocks { count, ..self.op.blocks }, ..self.op.block(at) };
-        // SAFETY: passed on to the caller.
-        unsafe {
-            match (self.takes, op.verb) {
-                (Takes::Packed(_), Verb::Get(to)) => self.get_packed(op, to, buffer),
-                _ => self.start_each(op),
-            }
-        }
-    }
-
-    /// # Safety
-    /// As for [`step`](Self::step).
-    unsafe fn start_each(self: Arc<Self>, op: Op) {
         let net = Arc::clone(&self.net);
         let then = move |over: Result<()>| match over {
             // SAFETY: as this one.
-            Ok(()) => unsafe { self.step(Vec::new()) },
+            Ok(()) => unsafe { self.step() },
             Err(_) => self.all.note(over),
         };
         let step = AllParts::new(Box::new(then));
@@ -155,31 +135,5 @@ impl Steps {
             // SAFETY: passed on to the caller.
             unsafe { net.start(block, step.part()) };
         }
-    }
-
-    /// Gets packed blocks, and puts them where they belong.
-    ///
-    /// # Safety
-    /// As for [`step`](Self::step).
-    unsafe fn get_packed(self: Arc<Self>, op: Op, to: Address, mut buffer: Vec<u8>) {
-        let Blocks { len, count, here, .. } = op.blocks;
-        buffer.resize(len * count, 0);
-        let packed = Op {
-            verb: Verb::Get(buffer.as_mut_ptr().into()),
-            blocks: Blocks { here: len, ..op.blocks },
-            ..op
-        };
-        let net = Arc::clone(&self.net);
-        let then = move |got: Result<u64>| match got {
-            // SAFETY: the blocks are inside of the memory on this side, which the caller keeps
-            // until `all` is over; the buffer has as many.
-            Ok(_) => unsafe {
-                copy::copy_strided(to.get(), here, buffer.as_ptr(), len, len, count);
-                self.step(buffer);
-            },
-            Err(error) => self.all.note(Err(error)),
-        };
-        // SAFETY: the completion holds the buffer, whose bytes stay where they are.
-        unsafe { net.start(packed, Box::new(then)) };
     }
 }

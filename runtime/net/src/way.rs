@@ -34,8 +34,6 @@ pub unsafe trait Way<T, H>: Source {
 pub enum Takes {
     /// As it is.
     Whole,
-    /// This many blocks at a time, which lie one behind the other on this side.
-    Packed(usize),
     /// Each block, and the signal, by itself.
     Each,
 }
@@ -48,8 +46,7 @@ pub enum Takes {
 /// towards all others on that word, from whichever host.
 ///
 /// # Safety
-/// What is [started](Way::start) must be what the net [takes whole](Takes::Whole), or, of a get in
-/// blocks, what it takes packed.
+/// What is [started](Way::start) must be what the net [takes whole](Takes::Whole).
 pub unsafe trait Net: Way<Spot, Address> + Mail {
     /// How it takes an operation.
     fn takes(&self, op: &Op) -> Takes {
@@ -58,6 +55,12 @@ pub unsafe trait Net: Way<Spot, Address> + Mail {
 
     /// How many bytes a put does better to [copy](super::put_copied) first.
     fn eager_limit(&self) -> usize;
+
+    /// Whether more may be copied for `pe`, which else takes less than it is sent: what is started
+    /// then is to be kept by its caller until it is over.
+    fn has_room(&self, _pe: usize) -> bool {
+        true
+    }
 
     /// Has `pe` perform all of `batch`, in its order and in one go. Visible after a flush.
     ///

@@ -4,6 +4,11 @@
 //! The word has the number of the vector, in its upper half, and how many units of it are taken. A
 //! PE that comes late finds another number there, and nothing to take.
 
+#[cfg(not(all(test, oxshmem_loom)))]
+use std::sync::atomic::{AtomicU64, Ordering};
+
+// The words are shared memory, of which loom has none: only the model below has its own.
+#[cfg(all(test, oxshmem_loom))]
 use oxshmem_base::sync::{AtomicU64, Ordering};
 
 /// The word of a vector with that number, of which so much is taken.

@@ -156,8 +156,7 @@ impl Pe {
             watchdog.map(|it| Arc::clone(it) as Arc<dyn Watcher>),
         );
         let memory = symmetric(&fabric, places);
-        let asked = (settings.net, settings.net_interfaces.as_deref());
-        let mut net = oxshmem_net::connect(&bootstrap, &fabric, &engine, memory.clone(), asked).await?;
+        let mut net = oxshmem_net::connect(&bootstrap, &fabric, &engine, memory.clone(), &settings).await?;
         if let Some(device) = &device {
             let segments = [memory.clone(), fabric.control.scratch()];
             let owner = Owner::new(device, block, segments, places.pieces, &engine);

@@ -116,6 +116,10 @@ unsafe impl Net for Staged {
         self.0.below.eager_limit()
     }
 
+    fn has_room(&self, pe: usize) -> bool {
+        self.0.below.has_room(pe)
+    }
+
     fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
         match kinds(&batch)? {
             [false, _] => self.0.below.apply(pe, batch),

@@ -3,11 +3,9 @@
 mod flags;
 mod state;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::Arc;
 
+use oxshmem_base::sync::{AtomicBool, Ordering};
 use oxshmem_memory::copy;
 use oxshmem_ops::Members;
 use oxshmem_spaces::{Domain, Pe, SymRef, SymSlice, allocation::Allocation};

@@ -4,7 +4,7 @@
 //! Collectives run one at a time, under the lock of their team's queue, so that these are read and
 //! written without read-modify-write instructions.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use oxshmem_base::sync::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::memory::scratch;
 

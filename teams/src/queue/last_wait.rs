@@ -1,6 +1,6 @@
 //! The last wait of a collective: its future looks at what it waits for without the queue.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use oxshmem_base::sync::{AtomicU64, AtomicUsize, Ordering};
 
 use super::{Core, running::Then};
 use crate::group::Awaited;

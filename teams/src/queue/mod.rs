@@ -24,6 +24,8 @@
 
 mod future;
 mod last_wait;
+#[cfg(all(test, oxshmem_loom))]
+mod loom_tests;
 mod on_stream;
 mod record;
 mod refusal;
@@ -33,16 +35,13 @@ mod state;
 mod tasks;
 
 use std::{
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicBool, AtomicU32, Ordering},
-    },
+    sync::{Arc, Weak},
     task::{Context as TaskContext, Poll, Waker},
 };
 
 use oxshmem_base::{
     Error, Result,
-    sync::{Mutex, MutexGuard, lock},
+    sync::{AtomicBool, AtomicU32, Mutex, MutexGuard, Ordering, lock},
     wakes::Hold,
 };
 use oxshmem_ops::context::ContextHandles;

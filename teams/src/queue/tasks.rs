@@ -13,6 +13,7 @@ use std::{
 
 use oxshmem_base::{
     Error, Result,
+    local::thread_local,
     sync::{MutexGuard, lock},
     turns::{Turns, in_turn},
     wakes::Hold,
@@ -247,7 +248,9 @@ impl Wake for Core {
             return;
         }
         // A step of one PE wakes the next PE within this very call.
-        thread_local!(static WOKEN: Turns<Arc<Core>> = const { RefCell::new(None) });
+        thread_local! {
+            static WOKEN: Turns<Arc<Core>> = const { RefCell::new(None) };
+        }
         in_turn(&WOKEN, self, |core| core.drive());
     }
 }

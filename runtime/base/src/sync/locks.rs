@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use super::taken::Taken;
 use crate::wakes::Hold;
 
 /// A mutual exclusion lock under which no waker runs.
@@ -38,29 +39,32 @@ use crate::wakes::Hold;
 /// assert_eq!(*lock(&looks.0), 1);
 /// ```
 #[derive(Default)]
-pub struct Mutex<T>(sync::Mutex<T>);
+pub struct Mutex<T>(sync::Mutex<T>, Taken);
 
 impl<T> Mutex<T> {
     /// An open lock.
     #[cfg(not(oxshmem_loom))]
     pub const fn new(value: T) -> Self {
-        Self(sync::Mutex::new(value))
+        Self(sync::Mutex::new(value), Taken::new())
     }
 
     #[cfg(oxshmem_loom)]
     #[expect(missing_docs, reason = "see above")]
     pub fn new(value: T) -> Self {
-        Self(sync::Mutex::new(value))
+        Self(sync::Mutex::new(value), Taken::new())
     }
 
     /// The lock, if no thread has it.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         let hold = Hold::begin();
-        match self.0.try_lock() {
-            Ok(inner) => Some(MutexGuard { inner, hold }),
-            Err(TryLockError::Poisoned(poison)) => Some(MutexGuard { inner: poison.into_inner(), hold }),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        self.1.tried();
+        let inner = match self.0.try_lock() {
+            Ok(inner) => inner,
+            Err(TryLockError::Poisoned(poison)) => poison.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        self.1.taken();
+        Some(MutexGuard { inner, hold })
     }
 }
 
@@ -74,7 +78,9 @@ impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
 #[inline]
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     let hold = Hold::begin();
-    MutexGuard { inner: mutex.0.lock().unwrap_or_else(PoisonError::into_inner), hold }
+    let inner = mutex.0.lock().unwrap_or_else(PoisonError::into_inner);
+    mutex.1.taken();
+    MutexGuard { inner, hold }
 }
 
 /// The value of a [`Mutex`], which is open again when this is dropped.

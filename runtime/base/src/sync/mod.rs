@@ -1,8 +1,8 @@
 //! The atomics, locks and threads of the library, in one place so that loom can take their part.
 //!
-//! `RUSTFLAGS="--cfg oxshmem_loom" cargo test -p oxshmem-progress --lib loom_` runs every
-//! interleaving of the code that is written against this module. The flag is not `loom`, to which
-//! tokio listens too.
+//! `RUSTFLAGS="--cfg oxshmem_loom" cargo test -p oxshmem-progress -p oxshmem-teams --lib loom_`
+//! runs every interleaving of the code that is written against this module. The flag is not `loom`,
+//! to which tokio listens too.
 //!
 //! Its locks know of wakers: none runs on a thread that has one of them locked (see
 //! [`wakes`](crate::wakes)). So they are for everything that may have a task's waker woken or
@@ -11,6 +11,7 @@
 mod locks;
 #[cfg(oxshmem_loom)]
 mod model;
+mod taken;
 
 #[cfg(not(oxshmem_loom))]
 pub use std::{

@@ -156,6 +156,11 @@ impl Line {
         gone + self.link.latency + self.late()
     }
 
+    /// Whether it takes no copies just now, as chance has it where operations are late.
+    pub(super) fn is_full(&mut self) -> bool {
+        self.late() < self.link.jitter / 8
+    }
+
     fn late(&mut self) -> Duration {
         let Some(limit) = u64::try_from(self.link.jitter.as_nanos()).ok().filter(|&limit| limit > 0) else {
             return self.link.jitter;

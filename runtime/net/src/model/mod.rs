@@ -270,6 +270,10 @@ unsafe impl Net for Model {
         EAGER
     }
 
+    fn has_room(&self, _: usize) -> bool {
+        self.here.has_room()
+    }
+
     fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
         let target = Arc::clone(self.reach("apply", pe)?);
         let Some(due) = self.here.sends(batch.bytes(), |line| line.effect(pe, batch.bytes())) else {

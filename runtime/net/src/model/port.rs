@@ -106,6 +106,11 @@ impl Port {
         self.line.as_ref().map(|line| when(&mut lock(line)))
     }
 
+    /// Whether more may be copied for others.
+    pub(super) fn has_room(&self) -> bool {
+        self.line.as_ref().is_none_or(|line| !lock(line).is_full())
+    }
+
     /// Looks at what was sent. None if everything was there at once.
     pub(super) fn sent_until(&self, when: impl FnOnce(&Line) -> Option<Moment>) -> Option<Moment> {
         self.line.as_ref().and_then(|line| when(&lock(line)))

@@ -21,6 +21,8 @@
 //! | [`open`] | the beginning and the end |
 
 mod frame;
+#[cfg(test)]
+mod fuzz;
 mod incoming;
 mod mail;
 mod open;
@@ -306,6 +308,11 @@ unsafe impl Net for Tcp {
 
     fn eager_limit(&self) -> usize {
         COPIED
+    }
+
+    fn has_room(&self, pe: usize) -> bool {
+        let inner = self.inner();
+        inner.peers.get(pe).and_then(Option::as_ref).is_none_or(|peer| peer.talk.has_room(&peer.out))
     }
 
     fn apply(&self, pe: usize, batch: Batch) -> Result<()> {

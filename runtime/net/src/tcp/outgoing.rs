@@ -62,6 +62,9 @@ pub(super) struct Outgoing {
     /// Where the last frame begins in the last part, if it is a batch that may grow.
     batch: Option<usize>,
     spare: Vec<Vec<u8>>,
+    /// The connection breaks when this many bytes more were written.
+    #[cfg(test)]
+    pub(super) breaks_after: Option<usize>,
 }
 
 impl Outgoing {
@@ -182,11 +185,15 @@ impl Outgoing {
                 n += 1;
             }
             let pieces = &mut pieces[..n];
+            #[cfg(test)]
+            tests::cut(pieces, self.breaks_after);
             let all: usize = pieces.iter().map(|piece| piece.iov_len).sum();
             // SAFETY: bytes are this stream's, memory is what `push_memory` was promised.
             match unsafe { socket.write(pieces) } {
                 Ok(written) => {
                     self.advance(written);
+                    #[cfg(test)]
+                    self.breaks(written)?;
                     if written < all {
                         return Ok(false);
                     }
@@ -216,10 +223,12 @@ impl Outgoing {
     /// The other PE has everything up to this place. Gives what that completes to `over`. False if
     /// it cannot be.
     pub(super) fn ack(&mut self, upto: u64, mut over: impl FnMut(Completion<u64>)) -> bool {
-        if upto < self.acked || upto > self.written {
+        if upto > self.written {
             return false;
         }
-        self.acked = upto;
+        // An older one may come again over a new connection.
+        self.acked = self.acked.max(upto);
+        let upto = self.acked;
         while let Some(part) = self.parts.front()
             && self.start + part.len() as u64 <= upto
             // The last one may grow.
@@ -261,7 +270,7 @@ impl Outgoing {
     /// Writes again what follows this place, up to which the other PE has everything: a new
     /// connection begins. False if it cannot be.
     pub(super) fn rewind(&mut self, upto: u64, over: impl FnMut(Completion<u64>)) -> bool {
-        if !self.ack(upto, over) {
+        if upto < self.start || !self.ack(upto, over) {
             return false;
         }
         (self.cursor, self.written, self.batch) = ((0, 0), self.start, None);
@@ -275,5 +284,32 @@ impl Outgoing {
         parts
             .into_iter()
             .filter_map(|part| if let StreamPart::Memory { done, .. } = part { done } else { None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leaves this many bytes of the pieces.
+    pub(super) fn cut(pieces: &mut [Piece], most: Option<usize>) {
+        let mut left = most.unwrap_or(usize::MAX);
+        for piece in pieces {
+            piece.iov_len = piece.iov_len.min(left);
+            left -= piece.iov_len;
+        }
+    }
+
+    impl Outgoing {
+        /// Breaks the connection, if it is to break now.
+        pub(super) fn breaks(&mut self, written: usize) -> io::Result<()> {
+            let Some(left) = &mut self.breaks_after else { return Ok(()) };
+            *left -= written;
+            if *left > 0 {
+                return Ok(());
+            }
+            self.breaks_after = None;
+            Err(io::ErrorKind::ConnectionReset.into())
+        }
     }
 }

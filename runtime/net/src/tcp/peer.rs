@@ -125,6 +125,8 @@ pub(super) struct TcpPeer {
     pub(super) out: Outgoing,
     pub(super) incoming: Incoming,
     pub(super) talk: Talk,
+    /// How many connections there were.
+    pub(super) connections: u64,
     /// How much of what has come it knows of.
     reported: u64,
     /// Whether it waits for an acknowledgement.
@@ -149,6 +151,7 @@ impl TcpPeer {
             out: Outgoing::default(),
             incoming: Incoming::default(),
             talk: Talk::default(),
+            connections: 0,
             reported: 0,
             urgent: false,
             written: now.checked_sub(GATHERING).unwrap_or(now),
@@ -196,7 +199,7 @@ impl TcpPeer {
                 else {
                     return false;
                 };
-                self.up(socket, received, events)
+                self.up(socket, (claim.before, received), events)
             }
             Ok(Attempted::Refused) => {
                 self.link = Connection::Down(Instant::now() + PAUSES[1]);
@@ -209,15 +212,21 @@ impl TcpPeer {
         }
     }
 
-    /// The socket is a connection to it, which has `received` this much of the stream. Whether it
-    /// can be.
-    pub(super) fn up(&mut self, socket: Socket, received: u64, events: &mut Effects) -> bool {
+    /// The socket is a connection to it, which counts this many `before`, and has `received` this
+    /// much of the stream. Whether it can be.
+    pub(super) fn up(
+        &mut self,
+        socket: Socket,
+        (before, received): (u64, u64),
+        events: &mut Effects,
+    ) -> bool {
         if !self.out.rewind(received, |done| events.push_back(Effect::Word(done, Ok(0)))) {
             self.link =
                 Connection::Gone("it has another part of the stream than this PE has sent".to_owned());
             return false;
         }
         self.reported = self.incoming.received();
+        self.connections = before + 1;
         (self.link, self.trouble, self.blocked) = (Connection::Up(socket), None, false);
         true
     }

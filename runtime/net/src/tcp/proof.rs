@@ -23,7 +23,7 @@ pub(super) const BYTES: usize = 32;
 const MAGIC: [u8; 8] = *b"oxshmem3";
 
 /// Bytes of each of the four messages.
-pub(super) const LENGTHS: [usize; 4] = [8 + BYTES, 2 * BYTES, 24 + BYTES, 16 + BYTES];
+pub(super) const LENGTHS: [usize; 4] = [8 + BYTES, 2 * BYTES, 32 + BYTES, 16 + BYTES];
 /// The longest of them.
 pub(super) const LONGEST: usize = 64;
 
@@ -42,6 +42,8 @@ pub(super) struct Numbers {
 pub(super) struct Claim {
     pub(super) from: u64,
     pub(super) to: u64,
+    /// How many connections there were between the two before.
+    pub(super) before: u64,
     pub(super) received: u64,
 }
 
@@ -109,15 +111,15 @@ impl Numbers {
         let (accepts, mac) = second.split_first_chunk::<BYTES>()?;
         self.accepts = *accepts;
         secret.verify(b"accepts:", self, mac)?;
-        let words = [claim.from, claim.to, claim.received].map(u64::to_ne_bytes);
+        let words = [claim.from, claim.to, claim.before, claim.received].map(u64::to_ne_bytes);
         Some(secret.sign(b"connect:", self, words.as_flattened()))
     }
 
     /// What the third says.
     pub(super) fn claim(&self, third: &[u8], secret: &Secret) -> Option<Claim> {
         let rest = secret.verify(b"connect:", self, third)?;
-        let [from, to, received] = [0, 8, 16].map(|at| word(rest, at));
-        Some(Claim { from, to, received })
+        let [from, to, before, received] = [0, 8, 16, 24].map(|at| word(rest, at));
+        Some(Claim { from, to, before, received })
     }
 
     /// The fourth.
@@ -141,7 +143,7 @@ mod tests {
         Secret([byte; BYTES])
     }
 
-    const CLAIM: Claim = Claim { from: 3, to: 5, received: 70 };
+    const CLAIM: Claim = Claim { from: 3, to: 5, before: 2, received: 70 };
     const VERDICT: Verdict = Verdict { accepted: true, received: 9 };
 
     /// The four messages between two sides with these secrets, each changed by `tamper`; what they
@@ -171,8 +173,8 @@ mod tests {
 
     #[test]
     fn a_message_of_which_any_bit_is_changed_is_refused() {
-        for message in 0..4 {
-            for bit in 0..8 * LENGTHS[message] {
+        for (message, len) in LENGTHS.into_iter().enumerate() {
+            for bit in 0..8 * len {
                 let tamper = |i: usize, bytes: &mut Vec<u8>| {
                     if i == message {
                         bytes[bit / 8] ^= 1 << (bit % 8);

@@ -21,6 +21,13 @@ use crate::{
     batch::{self, decode, malformed},
 };
 
+/// Bytes that wait to be written at the most, before a PE asks for more: it is to read the answers
+/// that it gets.
+const MOST: u64 = 8 << 20;
+
+/// Long messages of a PE that are known here at the most.
+const LONG: usize = 1 << 16;
+
 /// This PE's memory, as others reach it.
 pub(super) struct Memory {
     pub(super) block: usize,
@@ -83,6 +90,9 @@ impl Serve for Serving<'_> {
 
     fn frame(&mut self, head: FrameHead, payload: &[u8]) -> Result<()> {
         let FrameHead { kind, arg, .. } = head;
+        if self.out.unwritten() > MOST {
+            return Err(malformed());
+        }
         *self.urgent |= head.urgent;
         match kind {
             Kind::Batch => self.batch(payload)?,
@@ -93,14 +103,22 @@ impl Serve for Serving<'_> {
                 self.talk.answered(arg, value, self.events)?;
             }
             Kind::Message => {
+                self.talk.keep(payload.len())?;
                 if let Some(len) = self.mail.came((self.pe, arg), payload, self.events) {
                     self.talk.received(len, self.out);
                 }
             }
             Kind::Open => {
                 let [number, len, unasked] = words(payload)?;
-                let long = (number, usize::try_from(len).map_err(|_| malformed())?);
-                let (coming, reply) = self.mail.open((self.pe, arg), long, unasked != 0, self.events);
+                let (len, unasked) = (len as usize, unasked != 0);
+                let coming = &self.talk.coming;
+                if len == 0 || coming.len() >= LONG || coming.contains_key(&number) {
+                    return Err(malformed());
+                }
+                if unasked {
+                    self.talk.keep(len)?;
+                }
+                let (coming, reply) = self.mail.open((self.pe, arg), (number, len), unasked, self.events);
                 self.talk.coming.insert(number, coming);
                 self.reply(number, reply);
             }
@@ -156,7 +174,7 @@ impl Serving<'_> {
                 let from = there.address(*block, &segments.each_ref(), span, 1)?;
                 // SAFETY: in bounds, as just checked; the memory is mapped for as long as its net
                 // is there.
-                unsafe { self.talk.answer(number, from.into(), blocks, self.out) };
+                unsafe { self.talk.answer(number, (from.into(), blocks), self.out)? };
             }
             Verb::Atomic(operation, width) => {
                 *self.stored = true;

@@ -5,6 +5,7 @@ use std::{
     io,
     net::{SocketAddr, TcpListener},
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    time::Duration,
 };
 
 use oxshmem_base::{Error, Result};
@@ -16,6 +17,10 @@ use rustix::{
 /// Bytes that a socket keeps unsent: what is urgent waits behind no more of them.
 const UNSENT: libc::c_int = 128 << 10;
 
+/// After so long without anything the kernel asks whether the other host is there, and as long
+/// again.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+
 /// Bytes at an address.
 pub(super) type Piece = libc::iovec;
 
@@ -24,6 +29,12 @@ pub(super) type Piece = libc::iovec;
 pub(super) struct Socket(OwnedFd);
 
 impl Socket {
+    /// One that a test has made.
+    #[cfg(test)]
+    pub(super) fn of(descriptor: OwnedFd) -> Self {
+        Self(descriptor)
+    }
+
     /// Begins to connect.
     pub(super) fn connect(to: SocketAddr) -> io::Result<Self> {
         let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -52,7 +63,11 @@ impl Socket {
 
     fn tune(&self) -> io::Result<()> {
         sockopt::set_tcp_nodelay(&self.0, true)?;
+        // A host that is gone is noticed where nothing is under way, too.
         sockopt::set_socket_keepalive(&self.0, true)?;
+        sockopt::set_tcp_keepidle(&self.0, KEEPALIVE)?;
+        sockopt::set_tcp_keepintvl(&self.0, KEEPALIVE / 5)?;
+        sockopt::set_tcp_keepcnt(&self.0, 5)?;
         let unsent = UNSENT;
         // SAFETY: the descriptor is open, and the option is an int.
         unsafe {

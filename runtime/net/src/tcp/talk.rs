@@ -110,7 +110,8 @@ pub(super) struct Talk {
     pub(super) coming: HashMap<u64, LongMessage>,
     /// Bytes of messages that the other PE may not have received.
     unreceived: usize,
-    /// Bytes of its messages that were received here, and not reported.
+    /// Bytes of its messages that are kept here, or were received and not reported.
+    kept: usize,
     received: usize,
     /// Whether it has announced that it leaves.
     pub(super) left: bool,
@@ -120,6 +121,11 @@ impl Talk {
     /// Whether anything is awaited of the other PE.
     pub(super) fn is_awaited(&self) -> bool {
         !(self.asked.is_empty() && self.mine.is_empty() && self.offered.is_empty())
+    }
+
+    /// Whether more may be copied.
+    pub(super) fn has_room(&self, out: &Outgoing) -> bool {
+        out.unwritten() < FULL
     }
 
     /// Starts an operation.
@@ -137,7 +143,7 @@ impl Talk {
         match op.verb {
             Verb::Get(_) if bytes == 0 => events.push_back(Effect::Word(done, Ok(0))),
             Verb::Get(_) | Verb::Atomic(..) => self.ask(op, done, out),
-            Verb::Put(_) if bytes + op.blocks.count * ENTRY <= COPIED && out.unwritten() < FULL => {
+            Verb::Put(_) if bytes + op.blocks.count * ENTRY <= COPIED && self.has_room(out) => {
                 let mut batch = Batch::with_capacity(bytes + (op.blocks.count + 1) * ENTRY);
                 // SAFETY: passed on to the caller.
                 unsafe { batch.add(&op) };
@@ -198,7 +204,7 @@ impl Talk {
     /// Has the other PE perform a batch.
     pub(super) fn apply(&mut self, words: &[u64], out: &mut Outgoing) {
         self.unflushed = true;
-        if size_of_val(words) <= CHUNK && out.unwritten() < FULL {
+        if size_of_val(words) <= CHUNK && self.has_room(out) {
             return out.push_batch(words);
         }
         let (mut rest, mut together) = (words, 0);
@@ -297,12 +303,22 @@ impl Talk {
         self.unreceived = self.unreceived.saturating_sub(len);
     }
 
+    /// A message of the other PE has come, or will, that was not asked for.
+    ///
+    /// # Errors
+    /// If that is more than a PE may send.
+    pub(super) fn keep(&mut self, len: usize) -> Result<()> {
+        self.kept = self.kept.saturating_add(len);
+        if self.kept > CREDIT { Err(malformed()) } else { Ok(()) }
+    }
+
     /// A message of the other PE that was sent unasked was received, which is reported now and
     /// then.
     pub(super) fn received(&mut self, len: usize, out: &mut Outgoing) {
         self.received += len;
         if self.received >= OFTEN {
             out.push_words(Kind::Taken, self.received as u64, &[]);
+            self.kept -= self.received;
             self.received = 0;
         }
     }
@@ -316,13 +332,18 @@ impl Talk {
 
     /// The word has come that answers the question of that number.
     pub(super) fn answered(&mut self, number: u64, word: u64, events: &mut Effects) -> Result<()> {
-        match self.asked.try_remove(number as usize) {
-            Some(OpenQuestion::Word(done)) => events.push_back(Effect::Word(done, Ok(word))),
-            Some(OpenQuestion::Flush(done)) => {
+        let number = number as usize;
+        if matches!(self.asked.get(number), None | Some(OpenQuestion::Get(..))) {
+            return Err(malformed());
+        }
+        match self.asked.remove(number) {
+            OpenQuestion::Flush(done) => {
                 self.flushes -= 1;
                 events.push_back(Effect::Over(done, Ok(())));
             }
-            _ => return Err(malformed()),
+            OpenQuestion::Word(done) | OpenQuestion::Get(_, done) => {
+                events.push_back(Effect::Word(done, Ok(word)));
+            }
         }
         Ok(())
     }
@@ -350,14 +371,27 @@ impl Talk {
 
     /// Answers with blocks of this PE's memory.
     ///
+    /// # Errors
+    /// If more is asked than a PE may ask at a time.
+    ///
     /// # Safety
     /// They must be readable for as long as there is the stream; others may write there meanwhile.
-    pub(super) unsafe fn answer(&mut self, number: u64, from: Address, blocks: Blocks, out: &mut Outgoing) {
+    pub(super) unsafe fn answer(
+        &mut self,
+        number: u64,
+        (from, blocks): (Address, Blocks),
+        out: &mut Outgoing,
+    ) -> Result<()> {
         let answer = GetAnswer { number, from, blocks, at: 0 };
-        if blocks.bytes() <= COPIED {
-            return answer.copy(0, blocks.count, out);
+        if blocks.bytes() <= COPIED && out.unwritten() < FULL {
+            answer.copy(0, blocks.count, out);
+            return Ok(());
+        }
+        if self.theirs.len() >= QUESTIONS {
+            return Err(malformed());
         }
         self.theirs.push_back(answer);
+        Ok(())
     }
 
     /// Gives the stream what waits, as long as it has little to write.

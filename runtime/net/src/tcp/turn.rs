@@ -103,7 +103,7 @@ impl Tcp {
         for pe in std::mem::take(&mut inner.unsettled) {
             let Some(peer) = inner.peers[pe].as_deref_mut() else { continue };
             let received = peer.incoming.received();
-            let claim = Claim { from: self.me as u64, to: pe as u64, received };
+            let claim = Claim { from: self.me as u64, to: pe as u64, before: peer.connections, received };
             if peer.connect(&self.secret, claim, events) {
                 self.connected(inner, pe, events);
             } else {
@@ -261,30 +261,38 @@ impl Tcp {
                 let half_open = inner.half_open.remove(at);
                 self.admit(inner, half_open, claim, events);
             }
-            Err(_) => {
+            Err(error) => {
                 inner.half_open.remove(at);
-                self.strange(inner, events);
+                // A PE that is connected by now lets go of its own attempt.
+                if error.kind() == io::ErrorKind::Other {
+                    self.strange(inner, events);
+                }
             }
         }
     }
 
     /// A PE of this job has connected.
     fn admit(&self, inner: &mut TcpState, half_open: HalfOpen, claim: Claim, events: &mut Effects) {
-        let Claim { from, to, received } = claim;
+        let Claim { from, to, before, received } = claim;
         let pe = from as usize;
         if to != self.me as u64 || pe == self.me || self.reach(inner, pe).is_err() {
             return;
         }
         let Some(peer) = inner.peers[pe].as_deref_mut() else { return };
-        // Of two that cross, that of the lower number stays.
-        let crosses = matches!(peer.link, Connection::Connecting(..)) && self.me < pe;
+        // Of two that cross, that of the lower number stays. What crossed one that is up already
+        // has not seen it.
+        let crosses = match peer.link {
+            Connection::Connecting(..) => self.me < pe,
+            Connection::Up(_) => before < peer.connections,
+            Connection::Down(_) | Connection::Gone(_) => false,
+        };
         let verdict = Verdict { accepted: !crosses, received: peer.incoming.received() };
         if half_open.answer(&self.secret, verdict).is_err() || crosses {
             return;
         }
         // Known to epoll, as something else.
         peer.watched = Some(epoll::EventFlags::empty());
-        if peer.up(half_open.socket, received, events) {
+        if peer.up(half_open.socket, (before.max(peer.connections), received), events) {
             self.watch(peer, pe);
             self.connected(inner, pe, events);
         } else {

@@ -30,15 +30,6 @@ pub(super) const GOODBYE: c_uint = 6;
 pub(super) const NOTIFICATION: c_uint = 7;
 pub(super) const SHORT_MESSAGE: c_uint = 8;
 pub(super) const MESSAGE: c_uint = 9;
-// Those that only TCP needs.
-pub(super) const PUT: c_uint = 10;
-pub(super) const PUT_PART: c_uint = 11;
-pub(super) const DATA: c_uint = 12;
-pub(super) const FIRST: c_uint = 13;
-pub(super) const MORE: c_uint = 14;
-pub(super) const PROMISE: c_uint = 15;
-pub(super) const GO: c_uint = 16;
-pub(super) const TAKEN: c_uint = 17;
 
 /// Bytes of a word.
 pub(super) const WORD: usize = size_of::<u64>();

@@ -1,15 +1,12 @@
-//! Operations that the target performs and answers, over UCX: an active message asks for one. These
-//! are atomic operations that fetch, and longer gets where everything goes over TCP.
+//! Atomic operations that fetch, over UCX: an active message asks the target for one. The target
+//! performs it and answers.
 //!
 //! UCX has atomic operations of its own, but newer versions refuse those that run on the target's
-//! processor to connections that report errors. These take a tenth to a fifth longer over TCP, run
-//! on the target's processor everywhere, and need nothing that all versions do not have.
+//! processor to connections that report errors. These run on the target's processor everywhere, and
+//! need nothing that all versions do not have.
 
-use oxshmem_base::{Error, Result};
-use oxshmem_memory::{
-    copy,
-    op::{Blocks, Op, Verb},
-};
+use oxshmem_base::Result;
+use oxshmem_memory::op::{Op, Verb};
 use oxshmem_progress::{
     completion::{Completion, complete},
     failure::Failure,
@@ -17,133 +14,47 @@ use oxshmem_progress::{
 
 use super::{
     Event, Worker,
-    arrivals::{Arrival, Note, QUESTION},
-    offers::Bytes,
-    operation::{Kind, Operation},
+    arrivals::{Note, QUESTION},
+    operation::Operation,
     requests::Requests,
-    tcp::pieces::What,
 };
-use crate::{
-    Takes,
-    batch::{Location, decode, encode, malformed, perform},
-};
-
-/// Bytes of the blocks that are got in one go.
-const PACKED: usize = 48 << 10;
-/// Blocks of more bytes are got each by itself.
-const LONG: usize = 1 << 10;
+use crate::batch::{Location, decode, encode, malformed, perform};
 
 /// What this PE has asked others for, and what others wait for.
 #[derive(Default)]
 pub(super) struct Asks {
-    pub(super) asked: Requests<Asked>,
+    pub(super) asked: Requests<Completion<u64>>,
     /// For which PE, the number of its question, and the value.
     pub(super) answers: Vec<(usize, [u64; 2])>,
-    /// What others get.
-    pub(super) wanted: Vec<Wanted>,
-}
-
-/// An operation that waits for its answer.
-pub(super) struct Asked {
-    /// Where the data goes of a get, and how many bytes have not come.
-    to: Option<(Bytes, usize)>,
-    done: Completion<u64>,
-}
-
-/// What a PE gets, under which number.
-pub(super) struct Wanted {
-    pe: usize,
-    number: u64,
-    from: Bytes,
-    blocks: Blocks,
-}
-
-impl Asks {
-    /// What waits for `pe`, or for any PE, does so no more.
-    pub(super) fn fail(&mut self, pe: Option<usize>) -> Vec<Completion<u64>> {
-        self.asked.fail(pe).into_iter().map(|asked| asked.done).collect()
-    }
 }
 
 impl Worker {
-    /// How a get of blocks is taken that are not one.
-    pub(super) fn takes_blocks(&self, op: &Op) -> Takes {
-        match op.blocks.len {
-            len @ 1..=LONG if self.puts_by_message(op.there.pe) => Takes::Packed(PACKED / len),
-            _ => Takes::Each,
-        }
-    }
-
     /// Asks the target to perform an operation.
     pub(super) fn ask(&self, op: Op, done: Completion<u64>) {
         let pe = op.there.pe;
-        let to = match op.verb {
-            Verb::Get(to) => Some((Bytes { at: to.get(), len: op.blocks.bytes() }, op.blocks.bytes())),
-            Verb::Put(_) | Verb::Atomic(..) => None,
-        };
-        if let Some((_, 0)) = to {
-            return complete(done, Ok(0));
-        }
         let (number, n) = {
             let mut channels = self.channels();
-            (channels.asks.asked.insert(pe, Asked { to, done }), channels.n_waiting())
+            (channels.asks.asked.insert(pe, done), channels.n_waiting())
         };
         let [what, a, b, c] = encode(&op);
         let question = Operation::note([self.me as u64, number, what, a, b, c]);
         if let Err(error) = self.send_words(pe, QUESTION, question) {
             let asked = self.channels().asks.asked.remove(number);
-            if let Some(Asked { done, .. }) = asked {
+            if let Some(done) = asked {
                 complete(done, Err(error));
             }
         }
         self.keep_up_with(n);
     }
 
-    /// Performs what `pe` has asked for, or has it sent.
+    /// Performs what `pe` has asked for.
     fn answer(&self, pe: usize, number: u64, op: Op<Location, ()>) -> Result<()> {
-        match op.verb {
-            Verb::Atomic(operation, width) => {
-                let before = perform((op.there, operation, width), self.block, &[&self.memory])?;
-                self.channels().asks.answers.push((pe, [number, before]));
-            }
-            Verb::Get(()) => {
-                // What is to be packed is no more than this PE asks others for.
-                let is_short =
-                    op.blocks.count == 1 || op.blocks.span().is_some() && op.blocks.bytes() <= PACKED;
-                let span = op.blocks.span().filter(|_| is_short).ok_or_else(malformed)?;
-                let at = op.there.address(self.block, &[&self.memory], span, 1)?;
-                let wanted = Wanted { pe, number, from: Bytes { at, len: span }, blocks: op.blocks };
-                self.channels().asks.wanted.push(wanted);
-            }
-            Verb::Put(()) => return Err(malformed()),
-        }
+        let Verb::Atomic(operation, width) = op.verb else { return Err(malformed()) };
+        let before = perform((op.there, operation, width), self.block, &[&self.memory])?;
+        self.channels().asks.answers.push((pe, [number, before]));
         self.must_reply();
         Ok(())
     }
-
-    /// Sends a PE what it gets of this one's memory.
-    pub(super) fn send_wanted(&self, Wanted { pe, number, from, blocks }: Wanted) {
-        let (from, kind) = match blocks.count {
-            1 => (from, Kind::Words(Vec::new())),
-            _ => {
-                let mut packed = pack(from, blocks);
-                (Bytes { at: packed.as_mut_ptr().cast(), len: blocks.bytes() }, Kind::Words(packed))
-            }
-        };
-        // SAFETY: symmetric memory stays as long as the worker does, which has UCX let go of
-        // everything before it goes; what was packed is the operation's.
-        unsafe { self.send_in_pieces(pe, from, What::Data { number }, Operation::new(kind)) };
-    }
-}
-
-/// The blocks that are there, one behind the other.
-fn pack(from: Bytes, blocks: Blocks) -> Vec<u64> {
-    let Blocks { len, count, there, .. } = blocks;
-    let mut packed = vec![0u64; blocks.bytes().div_ceil(size_of::<u64>())];
-    // SAFETY: there is room for all of them, and they are where `answer` has found symmetric
-    // memory.
-    unsafe { copy::copy_strided(packed.as_mut_ptr().cast(), len, from.at, there, len, count) };
-    packed
 }
 
 /// A PE asks for an operation.
@@ -158,59 +69,14 @@ impl Note<6> for Question {
     }
 }
 
-/// A PE has answered with a value.
+/// A PE has answered.
 pub(super) struct Answer;
 
 impl Note<2> for Answer {
     fn came(worker: &Worker, [number, before]: [u64; 2]) {
-        let mut channels = worker.channels();
-        let Some((pe, asked)) = channels.asks.asked.get_mut(number) else { return };
-        let outcome = if asked.to.is_none() { Ok(before) } else { Err(odd(pe)) };
-        let asked = channels.asks.asked.remove(number);
-        drop(channels);
-        if let Some(asked) = asked {
-            worker.note(Event::Answered(asked.done, outcome));
+        let asked = worker.channels().asks.asked.remove(number);
+        if let Some(done) = asked {
+            worker.note(Event::Answered(done, before));
         }
     }
-}
-
-/// A piece has come of what this PE gets.
-pub(super) struct Data;
-
-impl Arrival for Data {
-    fn came(worker: &Worker, header: &[u64], data: &[u8]) {
-        let &[number, offset] = header else { return };
-        let mut channels = worker.channels();
-        let Some((pe, asked)) = channels.asks.asked.get_mut(number) else { return };
-        let at = usize::try_from(offset).unwrap_or(usize::MAX);
-        let outcome = match &mut asked.to {
-            Some((to, left)) if fits(at, data.len(), to.len) && data.len() <= *left => {
-                // SAFETY: the caller of the get keeps `to`, which has room for it, until that
-                // completes, for which it has to be taken from here first.
-                unsafe { copy::copy(to.at.add(at), data.as_ptr(), data.len()) };
-                *left -= data.len();
-                if *left > 0 {
-                    return;
-                }
-                Ok(0)
-            }
-            _ => Err(odd(pe)),
-        };
-        let asked = channels.asks.asked.remove(number);
-        drop(channels);
-        if let Some(asked) = asked {
-            worker.note(Event::Answered(asked.done, outcome));
-        }
-    }
-}
-
-/// The error about an answer of another form than the question.
-#[cold]
-fn odd(pe: usize) -> Error {
-    Error::bootstrap("net", format!("PE {pe} has sent what was not asked for: do all run the same build?"))
-}
-
-/// Whether `len` bytes from `at` on are among the first `room`.
-fn fits(at: usize, len: usize, room: usize) -> bool {
-    at.checked_add(len).is_some_and(|end| end <= room)
 }

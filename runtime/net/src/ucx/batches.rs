@@ -9,7 +9,6 @@ use std::{
     collections::HashMap,
     hash::BuildHasherDefault,
     mem::take,
-    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
@@ -75,11 +74,6 @@ impl Channels {
         self.all.get(&pe)?.unapplied()
     }
 
-    /// How many batches `pe` has to apply before the long puts to it have come, if they have not.
-    pub(super) fn unapplied_long(&self, pe: usize) -> Option<u64> {
-        self.all.get(&pe)?.unapplied_long()
-    }
-
     /// Keeps `done` until `pe` has applied `count` batches, and returns whether to ask it for a
     /// report; gives `done` back if there is nothing to wait for.
     pub(super) fn wait(&mut self, pe: usize, count: u64, done: Completion) -> Result<bool, Completion> {
@@ -107,9 +101,9 @@ impl Channels {
         pes.into_iter().flat_map(|pe| self.fail(pe)).collect()
     }
 
-    /// Whether there is anything to be sent or fetched that other PEs wait for.
+    /// Whether there is anything to be sent that other PEs wait for.
     fn owes(&self) -> bool {
-        !(self.owed.is_empty() && self.asks.answers.is_empty() && self.asks.wanted.is_empty())
+        !(self.owed.is_empty() && self.asks.answers.is_empty())
     }
 
     /// Notes that `pe` is owed a report of how many of its batches were applied, if it is. Whether
@@ -128,19 +122,13 @@ impl Channels {
 impl Worker {
     /// Has `pe` apply a batch.
     pub(super) fn send_batch(&self, pe: usize, batch: Batch) -> Result<()> {
-        let stamp = self.announce(pe, false, false);
+        let stamp = self.announce(pe);
         self.send_announced(pe, stamp, batch)
     }
 
-    /// Counts a batch or a put that is about to be sent to `pe`. One that `is_long` may be
-    /// overtaken by what is sent later. Whether it takes so long to send that the report of its end
-    /// `is_cheap`.
-    pub(super) fn announce(&self, pe: usize, is_long: bool, is_cheap: bool) -> Stamp {
-        if is_long {
-            // Relaxed: what must not overtake it is started after it, by whatever orders the two.
-            self.has_long_puts.store(true, Ordering::Relaxed);
-        }
-        self.channels().to(pe).announce(self.me, is_long, is_cheap)
+    /// Counts a batch that is about to be sent to `pe`.
+    fn announce(&self, pe: usize) -> Stamp {
+        self.channels().to(pe).announce(self.me)
     }
 
     fn send_announced(&self, pe: usize, stamp: Stamp, batch: Batch) -> Result<()> {
@@ -171,7 +159,7 @@ impl Worker {
             add(batch);
             let full = if batch.bytes() < room { None } else { gathered.batches.remove(&pe) };
             // With the lock held: a flush from now on waits for it.
-            let full = full.map(|batch| (self.announce(pe, false, false), batch));
+            let full = full.map(|batch| (self.announce(pe), batch));
             self.set_gathering(!gathered.batches.is_empty());
             (full, first)
         };
@@ -203,10 +191,11 @@ impl Worker {
                 None => gathered.batches.drain().collect(),
                 Some(pe) => gathered.batches.remove_entry(&pe).into_iter().collect(),
             };
+            let announced = batches.into_iter().map(|(pe, batch)| (pe, self.announce(pe), batch));
+            let announced: Vec<_> = announced.collect();
+            // Last: a flush that finds nothing gathered finds it announced.
             self.set_gathering(!gathered.batches.is_empty());
-            let announced =
-                batches.into_iter().map(|(pe, batch)| (pe, self.announce(pe, false, false), batch));
-            announced.collect::<Vec<_>>()
+            announced
         };
         for (pe, stamp, batch) in batches {
             // If that fails, so does the flush that would tell.
@@ -215,7 +204,7 @@ impl Worker {
     }
 
     /// Applies a batch.
-    pub(super) fn perform(&self, stamp: Stamp, words: &[u64]) {
+    fn perform(&self, stamp: Stamp, words: &[u64]) {
         let Some(from) = self.sender(stamp.from() as u64) else { return };
         // SAFETY: both are this PE's memory, which is mapped for as long as its worker is there.
         let applied = unsafe { apply(words, self.block, &[&self.memory, &self.scratch]) };
@@ -253,16 +242,16 @@ impl Worker {
         }
     }
 
-    /// Sends what other PEs wait for: answers, reports of applied batches, and what they get.
+    /// Sends what other PEs wait for, which is answers and reports of applied batches, and fetches
+    /// the messages that they offer.
     pub(super) fn reply(&self) {
-        self.reply_to_messages();
-        let (owed, answers, wanted) = {
+        self.fetch_wanted();
+        let (owed, answers) = {
             let mut channels = self.channels();
             if !channels.owes() {
                 return;
             }
-            let Channels { owed, asks, .. } = &mut *channels;
-            (take(owed), take(&mut asks.answers), take(&mut asks.wanted))
+            (take(&mut channels.owed), take(&mut channels.asks.answers))
         };
         // A PE that is gone needs nothing any more.
         for (pe, words) in answers {
@@ -272,7 +261,6 @@ impl Worker {
             let performed = self.channels().to(pe).report();
             let _ = self.send_words(pe, APPLIED, Operation::note([self.me as u64, performed]));
         }
-        wanted.into_iter().for_each(|wanted| self.send_wanted(wanted));
     }
 }
 

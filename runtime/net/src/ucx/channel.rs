@@ -1,5 +1,6 @@
-//! The channel to a PE: what was sent to it and came from it, counted, so that a flush knows when
-//! all of it was applied.
+//! The channel to a PE: the batches that went there and came from there, counted, so that a flush
+//! knows when all of them were applied. Threads may send them in another order than they are
+//! counted in.
 //!
 //! If a target reported every batch, the sender would get as many messages as it sends. So a batch
 //! says whether it is to be reported: where the sender has lately waited for single ones, it will
@@ -59,8 +60,6 @@ pub(super) struct Channel {
     /// How many were sent at the last flush, and whether they were few since the one before.
     awaited: u64,
     was_few: bool,
-    /// How many were sent with the last long one, which later ones may overtake.
-    long: u64,
     /// Flushes, by how many batches they wait for.
     waiting: BTreeMap<u64, Vec<Completion>>,
     failed: bool,
@@ -73,15 +72,11 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// Counts a batch or put of this PE, `me`, that is about to be sent. One that takes long to
-    /// send is reported in any case.
-    pub(super) fn announce(&mut self, me: usize, is_long: bool, is_cheap: bool) -> Stamp {
+    /// Counts a batch of this PE, `me`, that is about to be sent.
+    pub(super) fn announce(&mut self, me: usize) -> Stamp {
         let number = self.sent;
         self.sent += 1;
-        if is_long {
-            self.long = self.sent;
-        }
-        let tell = is_long || is_cheap || (self.was_few && self.sent - self.awaited <= FEW);
+        let tell = self.was_few && self.sent - self.awaited <= FEW;
         if tell {
             self.asked = self.sent;
         }
@@ -91,11 +86,6 @@ impl Channel {
     /// How many batches the other PE has to apply in all, if it has not.
     pub(super) fn unapplied(&self) -> Option<u64> {
         (self.applied < self.sent).then_some(self.sent)
-    }
-
-    /// How many it has to apply before the long ones have come, if they have not.
-    pub(super) fn unapplied_long(&self) -> Option<u64> {
-        (self.applied < self.long && !self.failed).then_some(self.long)
     }
 
     /// Keeps `done` until the other PE has applied `count` batches, and returns whether to ask for
@@ -126,8 +116,8 @@ impl Channel {
         std::mem::take(&mut self.waiting).into_values().flatten().collect()
     }
 
-    /// Its batch of this stamp was applied here. A long one comes after later ones, which are not
-    /// reported before it has.
+    /// Its batch of this stamp was applied here. Later ones that came before are not reported until
+    /// it was.
     pub(super) fn perform(&mut self, stamp: Stamp) {
         let ahead = u64::from(stamp.number().wrapping_sub(self.performed as u32));
         if stamp.is_reported() {
@@ -230,7 +220,7 @@ mod tests {
         let mut channel = channel();
         let done = || Box::new(|_| ()) as Completion;
         let asks = |channel: &mut Channel, batches: u64| {
-            let stamps: Vec<_> = (0..batches).map(|_| channel.announce(1, false, false)).collect();
+            let stamps: Vec<_> = (0..batches).map(|_| channel.announce(1)).collect();
             let count = channel.unapplied().expect("they were not applied");
             let asks = channel.wait(count, done()).ok().expect("they were not applied");
             assert_eq!(asks, !stamps.last().expect("one at least").is_reported());
@@ -241,8 +231,6 @@ mod tests {
             [1, 1, 2, 100, 1, 1].map(|batches| asks(&mut channel, batches)),
             [true, false, false, true, true, false]
         );
-        // What takes long is reported in any case.
-        assert!(channel.announce(1, true, false).is_reported());
         assert!(channel.wait(BASE, done()).is_err());
     }
 }

@@ -78,15 +78,11 @@ impl Worker {
             let operation = unsafe { Box::from_raw(operation) };
             let _ = self.end(*operation, UCS_ERR_CANCELED);
         }
-        let (mut unapplied, asked) = {
+        let (unapplied, asked) = {
             let mut channels = self.channels();
-            (channels.fail_all(), channels.asks.fail(None))
+            (channels.fail_all(), channels.asks.asked.fail(None))
         };
-        let awaited = {
-            let mut messages = self.messages();
-            unapplied.append(&mut messages.long.break_promises(None));
-            messages.fail(None)
-        };
+        let awaited = self.messages().fail(None);
         for done in awaited {
             complete(done, Err(Error::Finalized { call: "net" }));
         }
@@ -104,7 +100,6 @@ impl Worker {
         unsafe {
             self.ucx.ucp_worker_destroy(self.handle);
             self.ucx.ucp_mem_unmap(inner.context, inner.registered);
-            self.ucx.ucp_dt_destroy(self.words);
             self.ucx.ucp_cleanup(inner.context);
         }
     }

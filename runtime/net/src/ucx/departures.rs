@@ -29,19 +29,13 @@ impl Worker {
 
     /// Hands them to UCX. Called with the lock held.
     pub(super) fn give_words(&self, peer: &Peer, id: c_uint, operation: *mut Operation) -> ucs_status_ptr_t {
-        let mut params = message(operation, Form::Whole);
+        let params = message(operation, Form::Whole);
         // SAFETY: it was lent, and UCX does not have it yet.
         unsafe { (*operation).sign(peer.secret) };
         // SAFETY: the words are the operation's, which stays until UCX has let go of it.
         unsafe {
-            let (from, len) = if peer.by_message {
-                params.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
-                params.datatype = self.words;
-                (operation.cast_const().cast(), 1)
-            } else {
-                let words = (*operation).words();
-                (words.as_ptr().cast(), size_of_val(words))
-            };
+            let words = (*operation).words();
+            let (from, len) = (words.as_ptr().cast(), size_of_val(words));
             self.ucx.ucp_am_send_nbx(peer.endpoint, id, ptr::null(), 0, from, len, &params)
         }
     }

@@ -13,27 +13,29 @@ impl Worker {
     /// Runs `done` when everything that was started on `pe` before is visible there.
     pub(super) fn flush(&self, pe: usize, done: Completion) {
         self.send_gathered(Some(pe));
-        let mut inner = self.inner();
-        if !inner.open {
-            drop(inner);
-            return complete(done, Err(Error::Finalized { call: "net" }));
-        }
-        let (upto, unflushed) = match inner.peers.get_mut(pe) {
-            Some(Some(peer)) => (peer.started, peer.flushed < peer.started),
-            _ => (0, false),
-        };
-        let unapplied = self.channels().unapplied(pe);
-        drop(inner);
-        match (unflushed, unapplied) {
-            (false, None) => complete(done, Ok(())),
-            (true, None) => self.flush_endpoint(pe, upto, done),
-            (false, Some(count)) => self.when_applied(pe, count, done),
-            (true, Some(count)) => {
+        match self.unseen(pe) {
+            Err(error) => complete(done, Err(error)),
+            Ok((None, None)) => complete(done, Ok(())),
+            Ok((Some(upto), None)) => self.flush_endpoint(pe, upto, done),
+            Ok((None, Some(count))) => self.when_applied(pe, count, done),
+            Ok((Some(upto), Some(count))) => {
                 let both = AllParts::new(done);
                 self.flush_endpoint(pe, upto, both.part());
                 self.when_applied(pe, count, both.part());
             }
         }
+    }
+
+    /// Up to which operation UCX has to flush what was started on `pe`, and how many batches `pe`
+    /// has to apply, if it has not.
+    pub(super) fn unseen(&self, pe: usize) -> Result<(Option<u64>, Option<u64>)> {
+        let inner = self.inner();
+        if !inner.open {
+            return Err(Error::Finalized { call: "net" });
+        }
+        let peer = inner.peers.get(pe).and_then(Option::as_ref);
+        let unflushed = peer.filter(|peer| peer.flushed < peer.started).map(|peer| peer.started);
+        Ok((unflushed, self.channels().unapplied(pe)))
     }
 
     fn flush_endpoint(&self, pe: usize, upto: u64, done: Completion) {
@@ -44,7 +46,7 @@ impl Worker {
     }
 
     /// Runs `done` when `pe` has applied `count` batches.
-    pub(super) fn when_applied(&self, pe: usize, count: u64, done: Completion) {
+    fn when_applied(&self, pe: usize, count: u64, done: Completion) {
         let (waits, n) = {
             let mut channels = self.channels();
             (channels.wait(pe, count, done), channels.n_waiting())

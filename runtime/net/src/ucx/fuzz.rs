@@ -10,18 +10,21 @@ use std::{
 };
 
 use oxshmem_base::fuzz::{bytes_of, mutated, words_of};
+use oxshmem_memory::op::Verb;
 use ucx_sys::{UCS_OK, ucp_am_recv_param_t};
 
 use super::{
     Worker,
     arrivals::{
-        ANSWER, APPLIED, BATCH, DATA, FIRST, GO, GOODBYE, MESSAGE, MORE, NOTIFICATION, PROMISE, PUT,
-        PUT_PART, QUESTION, SHORT_MESSAGE, TAKEN, WANT_APPLIED,
+        ANSWER, APPLIED, BATCH, GOODBYE, MESSAGE, NOTIFICATION, QUESTION, SHORT_MESSAGE, WANT_APPLIED,
     },
     handlers::HANDLERS,
     tests::three,
 };
-use crate::fuzz::{batches, heads};
+use crate::{
+    batch::{Head, decode},
+    fuzz::{batches, heads},
+};
 
 /// A message: its name and the number of its header's words, then those, then its data.
 fn message(id: u32, header: &[u64], data: &[u64]) -> Vec<u8> {
@@ -31,29 +34,23 @@ fn message(id: u32, header: &[u64], data: &[u64]) -> Vec<u8> {
 
 /// What PE 1 sends to PE 0.
 fn real() -> Vec<Vec<u8>> {
-    let (from, tag, number) = (1, 5, 1);
+    let (from, tag) = (1, 5);
     let stamp = from;
     let mut all = vec![
         message(APPLIED, &[], &[from, 1]),
         message(ANSWER, &[], &[1 << 32, 7]),
         message(GOODBYE, &[], &[2]),
         message(NOTIFICATION, &[from, 1, 0, 0, 0, 0], &[1, 2, 3]),
-        message(PUT, &[stamp, 64], &[9; 8]),
-        message(PUT_PART, &[from, 64], &[9; 8]),
-        message(DATA, &[1 << 32, 0], &[9; 8]),
         message(SHORT_MESSAGE, &[], &[1, 2, tag, from << 32 | 12]),
         message(MESSAGE, &[from, tag], &[3; 400]),
-        message(FIRST, &[from, tag, number, 200], &[4; 10]),
-        message(MORE, &[from, number, 80], &[4; 15]),
-        message(PROMISE, &[], &[from, tag, number, 1 << 20]),
-        message(GO, &[], &[from, 1]),
-        message(TAKEN, &[], &[from, 1 << 20]),
         message(WANT_APPLIED, &[], &[from, 1]),
     ];
     for batch in batches() {
         all.push(message(BATCH, &[], &[&batch[..], &[stamp]].concat()));
     }
-    all.extend(heads().iter().map(|head| message(QUESTION, &[], &[&[from, 1], &head[..]].concat())));
+    let is_atomic = |head: &Head| decode(*head).is_ok_and(|op| matches!(op.verb, Verb::Atomic(..)));
+    let atomics = heads().into_iter().filter(is_atomic);
+    all.extend(atomics.map(|head| message(QUESTION, &[], &[&[from, 1], &head[..]].concat())));
     all
 }
 

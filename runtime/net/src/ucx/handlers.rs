@@ -8,15 +8,11 @@ use ucx_sys::*;
 use super::{
     Worker,
     arrivals::{self, Arrival, Noted, arrived},
-    asks::{Answer, Data, Question},
+    asks::{Answer, Question},
     batches::{Applied, Batched, Goodbye, WantApplied},
     messages::{SentMessage, SentShort},
     notifications::Notification,
     open::check,
-    tcp::{
-        messages::{First, Go, More, Promise, Taken},
-        transfers::{Put, PutPart},
-    },
 };
 
 /// Names below this one mean something to UCX in this process, whatever sends them.
@@ -32,7 +28,7 @@ impl Arrival for Unknown {
 }
 
 /// The handler of each name.
-pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 17] = [
+pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 9] = [
     (arrivals::BATCH, Some(arrived::<Batched>)),
     (arrivals::APPLIED, Some(arrived::<Noted<2, Applied>>)),
     (arrivals::WANT_APPLIED, Some(arrived::<Noted<2, WantApplied>>)),
@@ -42,14 +38,6 @@ pub(super) const HANDLERS: [(c_uint, ucp_am_recv_callback_t); 17] = [
     (arrivals::NOTIFICATION, Some(arrived::<Notification>)),
     (arrivals::SHORT_MESSAGE, Some(arrived::<SentShort>)),
     (arrivals::MESSAGE, Some(arrived::<SentMessage>)),
-    (arrivals::PUT, Some(arrived::<Put>)),
-    (arrivals::PUT_PART, Some(arrived::<PutPart>)),
-    (arrivals::DATA, Some(arrived::<Data>)),
-    (arrivals::FIRST, Some(arrived::<First>)),
-    (arrivals::MORE, Some(arrived::<More>)),
-    (arrivals::PROMISE, Some(arrived::<Noted<4, Promise>>)),
-    (arrivals::GO, Some(arrived::<Noted<2, Go>>)),
-    (arrivals::TAKEN, Some(arrived::<Noted<2, Taken>>)),
 ];
 
 impl Worker {

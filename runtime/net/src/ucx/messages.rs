@@ -1,42 +1,57 @@
-//! Messages of collectives, as active messages that are [matched](super::matching) here.
+//! Messages of collectives, as active messages that are matched here by their sender, its tag, and
+//! their order.
 //!
-//! UCX has messages with tags, but over TCP it sends long ones in pieces of 8 KiB that it copies on
-//! both sides. Here short ones go as words in one piece. Longer ones go [as TCP likes
-//! it](super::tcp::messages), or, where not everything goes over TCP, as UCX likes it, which may
-//! only offer them at first. What comes before it is received is kept.
+//! Short ones go as words in one piece. Longer ones go as UCX likes it, which
+//! [offers](super::offers) their data where there is much of it. What comes before it is received
+//! is kept, so that is little of each.
 
-use std::mem;
+use std::{collections::HashMap, hash::BuildHasherDefault, mem};
 
 use oxshmem_base::{
     Error, Result,
     sync::{MutexGuard, lock},
 };
+use oxshmem_memory::copy;
 use oxshmem_progress::completion::{Completion, complete};
+use smallvec::SmallVec;
 
 use super::{
-    Event, Worker,
-    arrivals::{Arrival, GO, MESSAGE, SHORT_MESSAGE, TAKEN, WORD, words_of},
+    Event, NumberHasher, Worker,
+    arrivals::{Arrival, MESSAGE, SHORT_MESSAGE, WORD, words_of},
     departures::Form,
-    matching::{AwaitedMessage, By, Came, Key, take, take_whole, too_long},
     offers::{Bytes, Offer, Offered},
     operation::{Kind, Operation, words_from},
-    tcp::messages::Long,
 };
 
 /// Up to this many bytes are copied to words, of which the last ones say what a header does for
 /// others.
 pub(super) const SHORT: usize = 2 << 10;
 
+/// The sender, and the tag.
+type Key = (usize, u64);
+/// In their order. Seldom is there more than one with a key, and never more than a few.
+type By<T> = HashMap<Key, SmallVec<[T; 1]>, BuildHasherDefault<NumberHasher>>;
+
+/// A message that is to be received.
+struct AwaitedMessage {
+    to: Bytes,
+    done: Completion<usize>,
+}
+
+/// A message that has come before it is received.
+enum Came {
+    Whole(Vec<u8>),
+    Offered(Offer),
+}
+
 /// Messages that are to be received, and that have come before. Never both of the same sender and
 /// tag.
 #[derive(Default)]
 pub(super) struct Messages {
-    pub(super) awaited: By<AwaitedMessage>,
-    pub(super) came: By<Came>,
+    awaited: By<AwaitedMessage>,
+    came: By<Came>,
     /// Those whose data UCX is to bring.
-    offered: Vec<Offered>,
-    /// What is known of long ones over TCP.
-    pub(super) long: Long,
+    wanted: Vec<Offered>,
 }
 
 impl Messages {
@@ -44,31 +59,18 @@ impl Messages {
     pub(super) fn fail(&mut self, pe: Option<usize>) -> Vec<Completion<usize>> {
         let lost = |from: usize| pe.is_none_or(|pe| from == pe);
         let awaited = self.awaited.extract_if(|&(from, _), _| lost(from)).flat_map(|(_, awaited)| awaited);
-        self.long.fail(pe).chain(awaited).map(|awaited| awaited.done).collect()
+        awaited.map(|awaited| awaited.done).collect()
     }
 
-    /// Whether any is waited for, to come or to leave.
+    /// Whether any is waited for.
     pub(super) fn is_awaited(&self) -> bool {
-        !self.awaited.is_empty() || self.long.is_awaited()
+        !self.awaited.is_empty()
     }
 
     /// What UCX offers and was not received.
     pub(super) fn take_offered(&mut self) -> Vec<Offer> {
         let came = self.came.drain().flat_map(|(_, came)| came);
         came.filter_map(|came| if let Came::Offered(offer) = came { Some(offer) } else { None }).collect()
-    }
-
-    /// A piece has come of a long message, which begins there.
-    pub(super) fn take_piece(&mut self, worker: &Worker, from: (usize, u64), at: u64, piece: &[u8]) {
-        if let Some((done, outcome)) = self.long.take_piece(&mut self.came, from, at, piece) {
-            worker.note(Event::Received(done, outcome));
-        }
-    }
-
-    /// `len` bytes of a message of `pe` were received that it has sent unasked. Whether that is
-    /// to be reported.
-    pub(super) fn received(&mut self, pe: usize, len: usize) -> bool {
-        len > SHORT && self.long.received(pe, len)
     }
 }
 
@@ -84,25 +86,11 @@ impl Worker {
             // SAFETY: passed on to the caller.
             return complete(done, unsafe { self.send_short(pe, tag, from, len) });
         }
-        let bytes = Bytes { at: from.cast_mut(), len };
-        if self.puts_by_message(pe) {
-            // SAFETY: passed on to the caller.
-            return unsafe { self.send_long(pe, tag, bytes, done) };
-        }
-        // SAFETY: passed on to the caller.
-        unsafe { self.send_message(pe, tag, bytes, Form::Free, done) };
-    }
-
-    /// Sends a message as one that has a header.
-    ///
-    /// # Safety
-    /// `from` must be readable until `done` runs.
-    pub(super) unsafe fn send_message(&self, pe: usize, tag: u64, from: Bytes, form: Form, done: Completion) {
         let operation = Operation::new(Kind::Plain(done)).with_header([self.me as u64, tag]);
         // It completes in any case.
         let _ = self.start(pe, operation, |_, peer, operation| {
             // SAFETY: passed on to the caller.
-            unsafe { self.give_bytes(peer, MESSAGE, operation, from.at, from.len, form) }
+            unsafe { self.give_bytes(peer, MESSAGE, operation, from, len, Form::Free) }
         });
     }
 
@@ -138,51 +126,22 @@ impl Worker {
         let Some(came) = take(&mut messages.came, (pe, tag)) else {
             return messages.awaited.entry((pe, tag)).or_default().push(AwaitedMessage { to, done });
         };
-        let misfit = match came {
-            Came::InPieces(number) => messages.long.join((pe, number), AwaitedMessage { to, done }),
-            Came::Promised(number, len) => messages.long.ask((pe, number), len, AwaitedMessage { to, done }),
-            Came::Whole(bytes) => {
-                let reports = messages.received(pe, bytes.len());
-                drop(messages);
-                if reports {
-                    self.reply_to_messages();
-                }
-                return complete(done, take_whole(pe, &bytes, to));
-            }
-            Came::Offered(offer) => {
-                drop(messages);
-                let came = offer.len();
-                if came > len {
-                    self.turn_down([offer]);
-                    return complete(done, Err(too_long(pe, came, len)));
-                }
-                let kind = Kind::Received { len: came, done };
-                return self.fetch_offered(Offered::new(offer, pe, Bytes { len: came, ..to }, kind));
-            }
-        };
         drop(messages);
-        self.reply_to_messages();
-        if let Some((done, error)) = misfit {
-            complete(done, self.reachable(pe).and(Err(error)));
+        match came {
+            Came::Whole(bytes) => complete(done, take_whole(pe, &bytes, to)),
+            Came::Offered(offer) if offer.len() > len => {
+                let came = offer.len();
+                self.turn_down([offer]);
+                complete(done, Err(too_long(pe, came, len)));
+            }
+            Came::Offered(offer) => self.fetch_offered(Offered::new(offer, pe, to, done)),
         }
     }
 
-    /// Fetches what was offered, asks for what was promised, and reports what was received. Called
-    /// with no lock held.
-    pub(super) fn reply_to_messages(&self) {
-        let (offered, unsaid) = {
-            let mut messages = self.messages();
-            (mem::take(&mut messages.offered), messages.long.take_unsaid())
-        };
-        offered.into_iter().for_each(|offered| self.fetch_offered(offered));
-        let Some([asks, taken]) = unsaid else { return };
-        for (pe, number) in asks {
-            // A PE that is gone sends nothing.
-            let _ = self.send_words(pe, GO, Operation::note([self.me as u64, number]));
-        }
-        for (pe, taken) in taken {
-            let _ = self.send_words(pe, TAKEN, Operation::note([self.me as u64, taken]));
-        }
+    /// Has UCX bring the messages that were offered and are received. Called with no lock held.
+    pub(super) fn fetch_wanted(&self) {
+        let wanted = mem::take(&mut self.messages().wanted);
+        wanted.into_iter().for_each(|offered| self.fetch_offered(offered));
     }
 
     /// A message from `from` has come. Called inside of UCX.
@@ -191,9 +150,6 @@ impl Worker {
         let Some(AwaitedMessage { to, done }) = take(&mut messages.awaited, from) else {
             return messages.came.entry(from).or_default().push(Came::Whole(data.to_vec()));
         };
-        if messages.received(from.0, data.len()) {
-            self.must_reply();
-        }
         drop(messages);
         self.note(Event::Received(done, take_whole(from.0, data, to)));
     }
@@ -238,10 +194,34 @@ impl Arrival for SentMessage {
             worker.note(Event::Received(done, Err(too_long(from, len, to.len))));
             return false;
         }
-        let kind = Kind::Received { len, done };
-        messages.offered.push(Offered::new(offer, from, Bytes { len, ..to }, kind));
+        messages.wanted.push(Offered::new(offer, from, to, done));
         drop(messages);
         worker.must_reply();
         true
     }
+}
+
+/// Takes the first of those with that key.
+fn take<T>(all: &mut By<T>, key: Key) -> Option<T> {
+    let queue = all.get_mut(&key)?;
+    if queue.len() > 1 {
+        return Some(queue.remove(0));
+    }
+    // Tags seldom come again.
+    all.remove(&key)?.pop()
+}
+
+/// Copies what has come to where it is received, if there is room.
+fn take_whole(pe: usize, bytes: &[u8], to: Bytes) -> Result<usize> {
+    if bytes.len() > to.len {
+        return Err(too_long(pe, bytes.len(), to.len));
+    }
+    // SAFETY: the receiver keeps `to`, which has room for them, until it is done.
+    unsafe { copy::copy(to.at, bytes.as_ptr(), bytes.len()) };
+    Ok(bytes.len())
+}
+
+#[cold]
+fn too_long(pe: usize, came: usize, room: usize) -> Error {
+    Error::bootstrap("net", format!("PE {pe} has sent {came} bytes where {room} were expected"))
 }

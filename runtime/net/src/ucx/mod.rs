@@ -1,15 +1,15 @@
-//! The net over UCX: RDMA, RoCE or TCP, whatever UCX finds.
+//! The net over UCX: InfiniBand, RoCE or TCP, whatever UCX finds, in the same way everywhere.
 //!
 //! A PE has one UCX worker, which one thread at a time uses, under a lock. Every thread that waits
 //! in the library polls it; while none does, the helper thread of the process serves what other PEs
 //! ask of it, asleep on the worker's event descriptor when there is nothing to do. Endpoints and
 //! remote keys are made when a PE is first talked to.
 //!
-//! Puts and gets are UCX's own, or, where everything goes over [TCP](tcp), messages too. Batches
-//! are active messages, which the target applies and counts back ([`batches`]), and so are atomic
-//! operations, alone or with an answer ([`asks`]): they run on the target's processor, in all
-//! transports, so that they are atomic towards those of PEs that share memory with the target.
-//! Messages of collectives are [matched here](messages).
+//! Puts and gets are UCX's own ([`transfers`]). Batches are active messages, which the target
+//! applies and counts back ([`batches`]), and so are atomic operations, alone or with an answer
+//! ([`asks`]): they run on the target's processor, in all transports, so that they are atomic
+//! towards those of PEs that share memory with the target. Messages of collectives are
+//! [matched here](messages), and UCX brings the data of long ones [when it is wanted](offers).
 //!
 //! | module | what it does |
 //! |---|---|
@@ -20,8 +20,7 @@
 //! | [`departures`], [`arrivals`], [`handlers`] | active messages as they leave and arrive |
 //! | [`transfers`], [`batches`], [`channel`] | one-sided ones |
 //! | [`asks`], [`requests`], [`flush`] | their answers, and their end |
-//! | [`messages`], [`matching`], [`offers`], [`notifications`] | messages |
-//! | [`tcp`] | long puts and messages where UCX has none of its own that are fast |
+//! | [`messages`], [`offers`], [`notifications`] | messages |
 
 mod arrivals;
 mod asks;
@@ -33,7 +32,6 @@ mod flush;
 #[cfg(test)]
 mod fuzz;
 mod handlers;
-mod matching;
 mod messages;
 mod net;
 mod notifications;
@@ -45,7 +43,6 @@ mod poll;
 mod requests;
 mod start;
 mod strangers;
-mod tcp;
 #[cfg(test)]
 mod tests;
 mod transfers;
@@ -118,8 +115,6 @@ struct Worker {
     has_events: AtomicBool,
     /// Whether other PEs wait for something. Set before `has_events`.
     owes: AtomicBool,
-    /// Whether a put was sent that later operations may overtake.
-    has_long_puts: AtomicBool,
     channels: Mutex<Channels>,
     messages: Mutex<Messages>,
     gathered: Mutex<Gathered>,
@@ -132,8 +127,6 @@ struct Worker {
     helper_waker: Arc<HelperWaker>,
     /// Readable when there is something to do.
     descriptor: OwnedFd,
-    /// The type of data `WORDS`.
-    words: ucp_datatype_t,
     closing: AtomicBool,
 }
 
@@ -182,8 +175,8 @@ enum Event {
     Over(Completion),
     /// A message was received, and its length.
     Received(Completion<usize>, Result<usize>),
-    /// The value or the data has come that was asked for.
-    Answered(Completion<u64>, Result<u64>),
+    /// The value has come that was asked for.
+    Answered(Completion<u64>, u64),
     /// UCX has given up the endpoint of a PE.
     Broken(usize, ucs_status_t),
     /// Something else is to be done.

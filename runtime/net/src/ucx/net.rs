@@ -6,14 +6,14 @@ use std::{
 };
 
 use oxshmem_base::Result;
-use oxshmem_memory::op::{Address, Op, Spot, Verb};
+use oxshmem_memory::op::{Address, Op, Spot};
 use oxshmem_progress::{
     completion::Completion,
     source::{Armed, Source},
 };
 
 use super::{Worker, messages, transfers::EAGER};
-use crate::{Batch, Listener, Mail, Net, Takes, Way, Words};
+use crate::{Batch, Listener, Mail, Net, Way, Words};
 
 /// The net of one PE.
 pub(in super::super) struct UcxNet {
@@ -63,17 +63,8 @@ unsafe impl Way<Spot, Address> for UcxNet {
     }
 }
 
-// SAFETY: a put with its signal is taken whole where `put_by_message` takes both.
+// SAFETY: one block, without a signal, is what is put or got.
 unsafe impl Net for UcxNet {
-    fn takes(&self, op: &Op) -> Takes {
-        match (op.verb, op.blocks.count, op.then) {
-            (_, 1, None) => Takes::Whole,
-            (Verb::Put(_), 1, Some(_)) if self.worker.puts_by_message(op.there.pe) => Takes::Whole,
-            (Verb::Get(_), ..) => self.worker.takes_blocks(op),
-            _ => Takes::Each,
-        }
-    }
-
     fn eager_limit(&self) -> usize {
         EAGER
     }

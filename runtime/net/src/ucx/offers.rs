@@ -1,10 +1,11 @@
-//! Data of active messages that UCX does not bring with them but offers: of long ones, where not
-//! everything goes over TCP.
+//! Data of long messages that UCX does not bring with them but offers, and brings when it is known
+//! where it goes: so nothing keeps it meanwhile.
 //!
 //! What was offered comes after what is sent later.
 
 use std::ffi::c_void;
 
+use oxshmem_progress::completion::Completion;
 use ucx_sys::*;
 
 use super::{
@@ -12,25 +13,15 @@ use super::{
     operation::{Kind, Operation, arrived},
 };
 
-/// Memory that an operation writes to, or reads from, until it is over.
+/// Memory that a message is read from, or written to, until it is over.
 #[derive(Clone, Copy)]
 pub(super) struct Bytes {
     pub(super) at: *mut u8,
     pub(super) len: usize,
 }
 
-impl Bytes {
-    /// Itself. A closure that calls this keeps all of it, which it may take to another thread; of
-    /// `at` it may not.
-    pub(super) fn whole(self) -> Self {
-        self
-    }
-}
-
 // SAFETY: an address that says nothing of itself; each use says why it may be used.
 unsafe impl Send for Bytes {}
-// SAFETY: as above.
-unsafe impl Sync for Bytes {}
 
 /// Data that UCX offers, by its name for it. It is to be fetched or turned down.
 pub(super) struct Offer {
@@ -58,23 +49,23 @@ impl Offer {
 pub(super) struct Offered {
     offer: Offer,
     pe: usize,
-    /// Where it goes, and whose it is.
     to: Bytes,
-    kind: Kind,
+    done: Completion<usize>,
 }
 
 impl Offered {
-    /// What that PE offers. `to` must be writable until an operation of this `kind` is over.
-    pub(super) fn new(offer: Offer, pe: usize, to: Bytes, kind: Kind) -> Self {
-        Self { offer, pe, to, kind }
+    /// What that PE offers. `to` must have room for it, and be writable until `done` runs.
+    pub(super) fn new(offer: Offer, pe: usize, to: Bytes, done: Completion<usize>) -> Self {
+        Self { offer, pe, to, done }
     }
 }
 
 impl Worker {
     /// Has UCX bring data that was offered.
-    pub(super) fn fetch_offered(&self, Offered { offer, pe, to, kind }: Offered) {
+    pub(super) fn fetch_offered(&self, Offered { offer, pe, to, done }: Offered) {
+        let Offer { data, len } = offer;
         // To know where it came from, not to send there.
-        let _ = self.start(pe, Operation::new(kind), |ucx, _, operation| {
+        let _ = self.start(pe, Operation::new(Kind::Received { len, done }), |ucx, _, operation| {
             let params = ucp_request_param_t {
                 op_attr_mask: UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
                 cb: ucp_request_param_cb { recv_am: Some(arrived) },
@@ -83,7 +74,7 @@ impl Worker {
             };
             // SAFETY: what has taken the offer has promised that this may be written to; the data
             // was offered, and is fetched once.
-            unsafe { ucx.ucp_am_recv_data_nbx(self.handle, offer.data, to.at.cast(), to.len, &params) }
+            unsafe { ucx.ucp_am_recv_data_nbx(self.handle, data, to.at.cast(), len, &params) }
         });
     }
 

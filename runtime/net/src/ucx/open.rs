@@ -14,7 +14,7 @@ use oxshmem_memory::Segment;
 use oxshmem_progress::executor::Executor;
 use ucx_sys::*;
 
-use super::{Inner, Worker, operation::WORDS, strangers::Strangers};
+use super::{Inner, Worker, strangers::Strangers};
 
 /// What a PE needs of another to reach it: lengths of address and key, then the memory's address,
 /// and what messages to it end with; behind these words address and key.
@@ -204,10 +204,6 @@ impl Worker {
         check(ucx, "register the symmetric heap", registered)?;
         let strangers = Strangers::new()?;
         let published = published(&opening, base.addr() as u64, strangers.secret())?;
-        let mut words = 0;
-        // SAFETY: the functions do what UCX asks of them.
-        let typed = unsafe { ucx.ucp_dt_create_generic(&WORDS, ptr::null_mut(), &mut words) };
-        check(ucx, "make a type of data", typed)?;
 
         let made = Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
@@ -232,7 +228,6 @@ impl Worker {
             ended_at_once: AtomicBool::new(false),
             has_events: AtomicBool::new(false),
             owes: AtomicBool::new(false),
-            has_long_puts: AtomicBool::new(false),
             channels: Mutex::default(),
             messages: Mutex::default(),
             gathered: Mutex::default(),
@@ -241,7 +236,6 @@ impl Worker {
             executor: Arc::downgrade(executor),
             helper_waker: Arc::clone(executor.helper_waker()),
             descriptor,
-            words,
             closing: AtomicBool::new(false),
         });
         // From here on it is closed with the worker.
@@ -271,30 +265,6 @@ fn published(opening: &Opening, base: u64, secret: u64) -> Result<Vec<u8>> {
         ucx.ucp_rkey_buffer_release(key);
     }
     Ok(published)
-}
-
-/// Whether everything to that PE goes over TCP, where the target's processor performs puts in any
-/// case.
-pub(super) fn is_tcp(ucx: &Ucx, endpoint: ucp_ep_h) -> bool {
-    let (mut text, mut len) = (ptr::null_mut(), 0);
-    // SAFETY: a stream into memory, which is ours when it is closed. The endpoint is open.
-    let text = unsafe {
-        let stream = libc::open_memstream(&mut text, &mut len);
-        if stream.is_null() {
-            return false;
-        }
-        ucx.ucp_ep_print_info(endpoint, stream.cast());
-        if libc::fclose(stream) != 0 || text.is_null() {
-            return false;
-        }
-        let copy = std::slice::from_raw_parts(text.cast::<u8>(), len).to_vec();
-        libc::free(text.cast());
-        copy
-    };
-    let text = String::from_utf8_lossy(&text);
-    let mut lanes = text.lines().filter(|line| line.contains("lane["));
-    let first = lanes.next();
-    first.into_iter().chain(lanes).all(|lane| lane.contains(":tcp/")) && first.is_some()
 }
 
 pub(super) fn check(ucx: &Ucx, what: &str, status: ucs_status_t) -> Result<()> {

@@ -14,7 +14,7 @@ pub(super) const HEADER: usize = 7;
 /// Words of a short message, with the one that it [ends with](Operation::sign).
 pub(super) const NOTE: usize = 7;
 
-/// The header of an active messageof this many of these words.
+/// The header of an active message: this many of these words.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Header {
     words: [u64; HEADER],
@@ -29,9 +29,6 @@ impl<const N: usize> From<[u64; N]> for Header {
         header
     }
 }
-
-/// An entry of a batch that updates a word.
-pub(super) type Update = [u64; 2];
 
 /// An operation under way. UCX knows it by its address.
 pub(super) struct Operation {
@@ -50,7 +47,7 @@ pub(super) struct Operation {
 unsafe impl Send for Operation {}
 
 pub(super) enum Kind {
-    /// UCX reads these words, or symmetric memory of this PE. Nothing waits for its end.
+    /// UCX reads these words. Nothing waits for its end.
     Words(Vec<u64>),
     /// This many of these.
     Note([u64; NOTE], usize),
@@ -185,42 +182,6 @@ pub(super) fn outcome(worker: &Worker, pe: usize, status: ucs_status_t) -> Resul
         status => Err(Error::PeLost { pe, how: format!("UCX says: {}", worker.text(status)) }),
     }
 }
-
-/// A type of data for UCX, of which every element is the words of an operation.
-///
-/// UCX copies such data into its own buffer and sends that in one piece. A short message of bytes
-/// it would send in several pieces by one call, which over TCP takes the kernel longer.
-pub(super) const WORDS: ucp_generic_dt_ops_t = ucp_generic_dt_ops_t {
-    start_pack: Some(start_pack),
-    start_unpack: None,
-    packed_size: Some(packed_size),
-    pack: Some(pack),
-    unpack: None,
-    finish: Some(finish),
-};
-
-unsafe extern "C" fn start_pack(_: *mut c_void, operation: *const c_void, _: usize) -> *mut c_void {
-    operation.cast_mut()
-}
-
-unsafe extern "C" fn packed_size(operation: *mut c_void) -> usize {
-    // SAFETY: what was to be sent is an operation that was handed over to UCX, whose words do not
-    // change meanwhile.
-    size_of_val(unsafe { (*operation.cast::<Operation>()).words() })
-}
-
-unsafe extern "C" fn pack(operation: *mut c_void, offset: usize, to: *mut c_void, most: usize) -> usize {
-    // SAFETY: as in `packed_size`; UCX has room for `most` bytes.
-    unsafe {
-        let words: &[u8] = bytemuck::cast_slice((*operation.cast::<Operation>()).words());
-        let words = words.get(offset..).unwrap_or_default();
-        let len = words.len().min(most);
-        to.cast::<u8>().copy_from_nonoverlapping(words.as_ptr(), len);
-        len
-    }
-}
-
-unsafe extern "C" fn finish(_: *mut c_void) {}
 
 #[cfg(test)]
 mod tests {

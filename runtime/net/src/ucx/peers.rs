@@ -13,7 +13,7 @@ use ucx_sys::*;
 
 use super::{
     Ends, Event, Inner, Worker,
-    open::{HEAD, check, is_tcp, to_words},
+    open::{HEAD, check, to_words},
     operation::outcome,
 };
 
@@ -34,9 +34,6 @@ pub(super) struct Peer {
     pub(super) started: u64,
     pub(super) flushed: u64,
     pub(super) failed: Option<ucs_status_t>,
-    /// Whether everything to it goes over TCP, where puts are better messages that the target
-    /// applies: UCX would make messages of them anyway.
-    pub(super) by_message: bool,
     /// Shared, as UCX has its address: a box may not be aliased when it is moved.
     id: Arc<EndpointId>,
 }
@@ -69,11 +66,6 @@ impl Worker {
         }
     }
 
-    /// Whether short puts to `pe` go as messages.
-    pub(super) fn puts_by_message(&self, pe: usize) -> bool {
-        self.peer(&mut self.inner(), pe).is_ok_and(|peer| peer.by_message)
-    }
-
     #[cold]
     fn connect(&self, pe: usize) -> Result<Box<Peer>> {
         let malformed = || {
@@ -102,7 +94,6 @@ impl Worker {
             started: 0,
             flushed: 0,
             failed: None,
-            by_message: false,
             id: Arc::new(EndpointId { worker: NonNull::from(self), pe }),
         });
         let params = ucp_ep_params_t {
@@ -128,7 +119,6 @@ impl Worker {
                 return Err(lost(error));
             }
         }
-        peer.by_message = is_tcp(self.ucx, peer.endpoint) && !is_other_network();
         Ok(peer)
     }
 
@@ -161,15 +151,11 @@ impl Worker {
         if !self.is_closed() {
             self.ends().suspects.push((pe, status, Instant::now()));
         }
-        let (mut failed, asked) = {
+        let (failed, asked) = {
             let mut channels = self.channels();
-            (channels.fail(pe), channels.asks.fail(Some(pe)))
+            (channels.fail(pe), channels.asks.asked.fail(Some(pe)))
         };
-        let awaited = {
-            let mut messages = self.messages();
-            failed.append(&mut messages.long.break_promises(Some(pe)));
-            messages.fail(Some(pe))
-        };
+        let awaited = self.messages().fail(Some(pe));
         for done in awaited {
             complete(done, outcome(self, pe, status).map(|()| 0));
         }
@@ -204,14 +190,6 @@ impl Worker {
         }
         next
     }
-}
-
-/// Whether tests want TCP to be taken for a network on which UCX knows best.
-fn is_other_network() -> bool {
-    #[cfg(test)]
-    return super::tests::OTHER_NETWORK.load(std::sync::atomic::Ordering::Relaxed);
-    #[cfg(not(test))]
-    false
 }
 
 /// UCX has given up an endpoint.

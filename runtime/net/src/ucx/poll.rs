@@ -94,7 +94,7 @@ impl Worker {
             }
             Event::Over(done) => complete(done, Ok(())),
             Event::Received(done, outcome) => complete(done, outcome),
-            Event::Answered(done, outcome) => complete(done, outcome),
+            Event::Answered(done, before) => complete(done, Ok(before)),
             Event::Broken(pe, status) => self.lost(pe, status),
             Event::Later(later) => completion::run(later),
         }

@@ -38,13 +38,6 @@ impl<T> Requests<T> {
         u64::from(count) << 32 | u64::from(place)
     }
 
-    /// Which PE was asked, and for what.
-    pub(super) fn get_mut(&mut self, number: u64) -> Option<(usize, &mut T)> {
-        let (count, place) = split(number);
-        let waiting = self.waiting.get_mut(place).filter(|waiting| waiting.count == count)?;
-        Some((waiting.pe, &mut waiting.asked))
-    }
-
     /// How many wait.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
@@ -52,8 +45,8 @@ impl<T> Requests<T> {
 
     /// It waits no more.
     pub(super) fn remove(&mut self, number: u64) -> Option<T> {
-        self.get_mut(number)?;
-        let (_, place) = split(number);
+        let (count, place) = split(number);
+        self.waiting.get(place).filter(|waiting| waiting.count == count)?;
         Some(self.waiting.remove(place).asked)
     }
 
@@ -74,12 +67,11 @@ mod tests {
     fn an_answer_is_for_its_question_alone() {
         let mut asked = Requests::default();
         let first = asked.insert(1, "first");
-        assert_eq!(asked.get_mut(first), Some((1, &mut "first")));
         assert_eq!(asked.remove(first), Some("first"));
         // At the same place.
         let second = asked.insert(2, "second");
         assert_ne!(first, second);
-        assert_eq!((asked.remove(first), asked.get_mut(first)), (None, None));
+        assert_eq!(asked.remove(first), None);
         assert_eq!(asked.remove(u64::MAX), None);
         assert_eq!(asked.remove(second), Some("second"));
     }

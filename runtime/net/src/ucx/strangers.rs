@@ -114,7 +114,7 @@ mod tests {
 
     use super::{
         super::{
-            arrivals::{BATCH, PUT},
+            arrivals::{BATCH, MESSAGE},
             open::{HEAD, Interfaces, Opening, open_context},
             tests::three,
         },
@@ -205,7 +205,7 @@ mod tests {
         let Some((pes, workers)) = three(Duration::ZERO) else { return };
         let (victim, worker) = (&pes[0], &workers[0]);
         let stranger = Stranger::of(worker);
-        // As a batch of PE 1, with another number and with none, and a put.
+        // As a batch of PE 1, with another number and with none, and a message.
         let stamp = 1;
         let mut words = batch(0, 7).into_words();
         words.push(stamp);
@@ -213,7 +213,7 @@ mod tests {
         words.push(worker.strangers.secret() ^ 1 << 63);
         stranger.send(BATCH, &[], &words);
         stranger.send(BATCH, &[stamp, 0], &words[..3]);
-        stranger.send(PUT, &[stamp, 0, 0], &[7]);
+        stranger.send(MESSAGE, &[stamp, 0, 0], &[7]);
         // Of every kind, and of none.
         let mut sent = 4;
         for id in 0..40 {

@@ -1,10 +1,7 @@
 //! Over TCP between the PEs of one process, each of which has a UCX of its own.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -26,10 +23,6 @@ use crate::{
     outcome::outcome,
     suite::{self, End, Job, MEMORY},
 };
-
-/// Whether TCP is taken for another network, for which there is none here: puts and gets are UCX's
-/// own then, and it offers what is long.
-pub(super) static OTHER_NETWORK: AtomicBool = AtomicBool::new(false);
 
 /// Three PEs on hosts of their own, whose waits may look around for so long, and their workers, if
 /// there is a UCX.
@@ -82,9 +75,7 @@ async fn futures_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Outp
 
 #[test]
 fn ucx_passes_the_suite_of_all_nets() {
-    for (spin, other) in [(0, false), (2, false), (2, true)] {
-        // Relaxed: the threads that read it are started later.
-        OTHER_NETWORK.store(other, Ordering::Relaxed);
+    for spin in [0, 2] {
         let spin = Duration::from_micros(spin);
         let Some((ends, _)) = three(spin) else { return };
         // As threads do that wait.

@@ -1,4 +1,8 @@
-//! Puts, and operations that read.
+//! Puts and gets, which are UCX's own, and operations that read.
+//!
+//! UCX promises no order between a put and what follows it, and where the network reads memory by
+//! itself, a get comes before batches that the target has not applied yet. So an operation that
+//! reads from a PE waits, if it has to, until what this PE has written there is visible.
 
 use std::sync::Weak;
 
@@ -12,10 +16,7 @@ use super::{
 };
 use crate::Batch;
 
-/// Up to this many bytes UCX gets by itself as fast as by message.
-const UNASKED: usize = 2 << 10;
 /// Up to this many bytes are copied when an operation starts: that takes less than a system call.
-/// Over TCP such a put is a batch.
 pub(super) const EAGER: usize = 7 << 10;
 
 impl Worker {
@@ -26,20 +27,14 @@ impl Worker {
         unsafe {
             match op.verb {
                 Verb::Put(from) => drop(self.put(op, from, Operation::new(Kind::Moved(done)))),
-                Verb::Get(_) | Verb::Atomic(..) => self.read(op, done),
+                Verb::Get(_) | Verb::Atomic(..) => self.read_in_turn(op, done),
             }
         }
     }
 
-    /// Puts, by whichever way is faster.
-    ///
     /// # Safety
     /// `from` must be readable until the operation is over.
     unsafe fn put(&self, op: Op, from: Address, operation: Box<Operation>) -> Result<()> {
-        if self.puts_by_message(op.there.pe) {
-            // SAFETY: passed on to the caller.
-            return unsafe { self.put_by_message(op, from, operation) };
-        }
         self.start(op.there.pe, operation, |ucx, peer, operation| {
             peer.started += 1;
             let (to, len) = (peer.base + op.there.offset as u64, op.blocks.len);
@@ -49,10 +44,9 @@ impl Worker {
         })
     }
 
-    /// Sends a batch. One that is a put alone goes as such, from the batch, where that is faster.
+    /// Sends a batch. One that is a put alone goes as such, from the batch.
     pub(super) fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
-        let put = batch.lone_put().filter(|(at, _)| at.segment == self.memory.id());
-        match put.filter(|&(_, len)| len > EAGER || !self.puts_by_message(pe)) {
+        match batch.lone_put().filter(|(at, _)| at.segment == self.memory.id()) {
             None => self.send_batch(pe, batch),
             Some((at, len)) => {
                 let words = batch.into_words();
@@ -65,27 +59,34 @@ impl Worker {
         }
     }
 
-    /// Starts an operation that reads, when what it must not overtake has been applied.
+    /// Starts an operation that reads when it sees what this PE has written there before.
+    ///
+    /// # Safety
+    /// As for [`Way::start`](crate::Way::start).
+    unsafe fn read_in_turn(&self, op: Op, done: Completion<u64>) {
+        let pe = op.there.pe;
+        self.send_gathered(Some(pe));
+        // If there is an error, the operation fails for the same reason.
+        if let Ok((None, None)) | Err(_) = self.unseen(pe) {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.read(op, done) };
+        }
+        let this = Weak::clone(&self.this);
+        let then = move |flushed: Result<()>| match (flushed, this.upgrade()) {
+            // SAFETY: passed on to the caller.
+            (Ok(()), Some(this)) => unsafe { this.read(op, done) },
+            (flushed, _) => complete(done, flushed.and(Err(Error::Finalized { call: "net" }))),
+        };
+        self.flush(pe, Box::new(then));
+    }
+
+    /// Starts an operation that reads.
     ///
     /// # Safety
     /// As for [`Way::start`](crate::Way::start).
     unsafe fn read(&self, op: Op, done: Completion<u64>) {
-        let pe = op.there.pe;
-        self.send_gathered(Some(pe));
-        if let Some(count) = self.behind_long_puts(pe) {
-            let this = Weak::clone(&self.this);
-            let then = move |applied: Result<()>| match (applied, this.upgrade()) {
-                // SAFETY: passed on to the caller.
-                (Ok(()), Some(this)) => unsafe { this.read(op, done) },
-                (applied, _) => complete(done, applied.and(Err(Error::Finalized { call: "net" }))),
-            };
-            return self.when_applied(pe, count, Box::new(then));
-        }
         let Verb::Get(to) = op.verb else { return self.ask(op, done) };
-        if op.blocks.count != 1 || op.blocks.len > UNASKED && self.puts_by_message(pe) {
-            return self.ask(op, done);
-        }
-        let _ = self.start(pe, Operation::new(Kind::Moved(done)), |ucx, peer, operation| {
+        let _ = self.start(op.there.pe, Operation::new(Kind::Moved(done)), |ucx, peer, operation| {
             let (from, len) = (peer.base + op.there.offset as u64, op.blocks.len);
             let (to, params) = (to.get().cast(), sending(operation));
             // SAFETY: the caller keeps `to`; the endpoint and its key are open.
