@@ -7,13 +7,14 @@ use oxshmem_base::{
     settings::{self, Settings},
     version::version_line,
 };
-use oxshmem_job::{Bootstrap, Foreign, Single};
+use oxshmem_job::{Bootstrap, Foreign, Met, Rendezvous, Single};
 use oxshmem_spaces::Pe;
 
 use crate::{World, faults::Watched};
 
 /// Joins the job that this process was started in: by `oshrun`, by a launcher that offers PMIx
-/// (`mpirun` of Open MPI, `prterun`, `srun --mpi=pmix`), or, without a launcher, as the only PE.
+/// (`mpirun` of Open MPI, `prterun`, `srun --mpi=pmix`), or, without a launcher, with the processes
+/// that have an address in common (`SHMEM_RENDEZVOUS`), or else as the only PE.
 /// Collective over all PEs (`OpenSHMEM 1.6 §9.1.1`).
 ///
 /// Works in any async runtime. In a tokio runtime a task of it drives the waiting, elsewhere a
@@ -40,7 +41,7 @@ pub async fn init() -> Result<World> {
     init_with(Settings::from_env()?).await
 }
 
-/// [`init`] with settings from the program instead of the environment.
+/// [`init`] with settings, or more [`InitOptions`], from the program instead of the environment.
 ///
 /// # Errors
 /// The errors of [`init`].
@@ -57,8 +58,54 @@ pub async fn init() -> Result<World> {
 /// # })?;
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
-pub async fn init_with(settings: Settings) -> Result<World> {
-    join(oxshmem_job::from_env(warn).await?, settings).await
+pub async fn init_with(options: impl Into<InitOptions>) -> Result<World> {
+    let InitOptions { settings, rendezvous } = options.into();
+    let bootstrap: Arc<dyn Bootstrap> = match rendezvous {
+        Some(given) => Arc::new(Met::join(given).await?),
+        None => oxshmem_job::from_env(&settings, warn).await?,
+    };
+    join(bootstrap, settings).await
+}
+
+/// How a process becomes a PE, where the environment does not say so: see [`init_with`].
+///
+/// ```
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// use oxshmem::{InitOptions, Rendezvous};
+///
+/// // The only PE of its job, which listens at a port of this machine for no other.
+/// let options = InitOptions::default().rendezvous(Rendezvous::new("127.0.0.1:47163", 0, 1));
+/// let world = oxshmem::init_with(options).await?;
+/// assert_eq!((world.my_pe(), world.n_pes()), (0, 1));
+/// # world.finalize().await
+/// # })?;
+/// # Ok::<(), oxshmem::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct InitOptions {
+    /// The settings, of which the environment says nothing.
+    pub settings: Settings,
+    /// How the process finds the others of its job, if no launcher is to say so.
+    pub rendezvous: Option<Rendezvous>,
+}
+
+impl InitOptions {
+    /// With these settings.
+    pub fn settings(self, settings: Settings) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// As one of the processes that find each other so, whatever launcher there is.
+    pub fn rendezvous(self, rendezvous: Rendezvous) -> Self {
+        Self { rendezvous: Some(rendezvous), ..self }
+    }
+}
+
+impl From<Settings> for InitOptions {
+    fn from(settings: Settings) -> Self {
+        Self { settings, rendezvous: None }
+    }
 }
 
 /// A job of one PE, whatever launcher there is.

@@ -26,7 +26,7 @@
 //!
 //! | to | see |
 //! |---|---|
-//! | start and end | [`run()`], [`init`], [`World`], [`LocalCluster`] |
+//! | start and end | [`run()`], [`init`], [`InitOptions`], [`World`], [`LocalCluster`] |
 //! | do something together | [`Team`]: `sync`, `broadcast`, `sum_reduce`, `split_2d` … |
 //! | have symmetric memory | [`World::alloc`], [`SymSlice`], [`Element`] |
 //! | have it in fast memory or huge pages | [`Partition`], [`World::partitions`] |
@@ -63,7 +63,7 @@ mod world;
 
 pub use barrier::Barrier;
 pub use cluster::{ClusterOptions, LocalCluster};
-pub use init::{init, init_single, init_with};
+pub use init::{InitOptions, init, init_single, init_with};
 #[cfg(feature = "metrics")]
 pub use metrics::Metrics;
 pub use oxshmem_base::{
@@ -71,6 +71,7 @@ pub use oxshmem_base::{
     settings::{self, SpaceKind},
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR},
 };
+pub use oxshmem_job::Rendezvous;
 pub use oxshmem_net::{Link, Sent, Simulation};
 pub use oxshmem_ops::{
     BitwiseAmo, Cmp, Context, ContextOptions, ExtendedAmo, Lock, LockGuard, Private, Rejected, Serialized,

@@ -2,7 +2,7 @@
 
 use std::{env, ffi::OsStr, fmt, path::PathBuf, process::ExitCode};
 
-use oxshmem_base::report;
+use oxshmem_base::{Error, report};
 
 use crate::{World, init};
 
@@ -12,7 +12,7 @@ use crate::{World, init};
 /// An error goes to standard error, with the program's name and the PE's number. If the program has
 /// failed, the job ends with [`World::global_exit`] and status 1, since the other PEs may wait for
 /// this one. A program that fails because the job has failed elsewhere says nothing: the first
-/// error is the cause.
+/// error is the cause. If that is a `global_exit`, its status is this process's.
 ///
 /// `program` gets the world by reference; what it spawns can have clones. It may be an `async fn`:
 ///
@@ -66,13 +66,18 @@ pub async fn run<E: fmt::Display>(program: impl AsyncFnOnce(&World) -> Result<()
         failed => failed,
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };
-    let failed_elsewhere = !world.is_finalized() && world.pe().check("run").is_err();
-    if !failed_elsewhere {
-        say(format_args!("PE {}: {error}", world.my_pe()));
-        if !world.is_finalized() {
-            // It returns only where it does not end the process.
-            let _ = world.global_exit(1).await;
+    if !world.is_finalized() {
+        match world.pe().check("run") {
+            // Without a launcher, each process has a status of its own.
+            Err(Error::GlobalExit { status, .. }) => return ExitCode::from((status & 0xff) as u8),
+            Err(_) => return ExitCode::FAILURE,
+            Ok(()) => {}
         }
+    }
+    say(format_args!("PE {}: {error}", world.my_pe()));
+    if !world.is_finalized() {
+        // It returns only where it does not end the process.
+        let _ = world.global_exit(1).await;
     }
     ExitCode::FAILURE
 }

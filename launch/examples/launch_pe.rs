@@ -44,7 +44,9 @@ fn behave(args: &[&str]) -> Result<()> {
         }
         // As `init` begins, however it was started: says which PE of how many it is.
         ["begin"] => {
-            let pe = block_on(oxshmem_job::from_env(|foreign| eprintln!("warning: {foreign}")))?;
+            let pe = block_on(oxshmem_job::from_env(&Settings::default(), |foreign| {
+                eprintln!("warning: {foreign}")
+            }))?;
             println!("PE {} of {}", pe.placement().pe, pe.placement().n_pes);
             pe.finalized();
             Ok(())

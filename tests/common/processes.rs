@@ -220,7 +220,7 @@ impl Job {
     where
         F: Future<Output = Result<()>>,
     {
-        let ended = self.end(|| pe(&body));
+        let ended = self.end(|| run_as_pe(&body));
         assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
         ended
     }
@@ -383,7 +383,7 @@ impl Drop for Running {
 
 /// The main function of a PE that runs `body` between `init` and `finalize`, in the runtime that
 /// its environment names.
-fn pe<F: Future<Output = Result<()>>>(body: impl Fn(World) -> F) {
+pub(crate) fn run_as_pe<F: Future<Output = Result<()>>>(body: impl Fn(World) -> F) {
     let main = async {
         let world = oxshmem::init().await.expect("init");
         body(world.clone()).await.expect("the body");

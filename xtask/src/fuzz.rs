@@ -17,6 +17,8 @@ const PARSERS: [(&str, &[&str]); 4] = [
         "oxshmem-job",
         &[
             "pmix::tests::what_pes_have_put_is_taken_or_refused_whatever_it_is",
+            "rendezvous::frame::tests::bytes_are_frames_or_refused_whatever_they_are",
+            "rendezvous::hosts::tests::places_survive_the_way_and_others_do_no_harm",
             "wire::tests::datagrams_are_messages_or_refused_whatever_is_in_them",
         ],
     ),

@@ -3,9 +3,10 @@
 //! A [`Bootstrap`] knows the PE's number and place, exchanges small messages among all PEs, hands
 //! descriptors to the PEs of one host, and ends the job. Everything above works with any of them:
 //! [`single`] (one PE), [`local`] (PEs as tasks of one process), [`launched`] (processes started
-//! by `oshrun`, which they talk to as [`wire`] describes) and [`pmix`] (processes started by a
-//! launcher that offers PMIx, such as `mpirun`). All of them pass the suite in [`suite`].
-//! [`from_env`] says which of them a process is to use.
+//! by `oshrun`, which they talk to as [`wire`] describes), [`pmix`] (processes started by a
+//! launcher that offers PMIx, such as `mpirun`) and [`rendezvous`] (processes that find each other
+//! at an address). All of them pass the suite in [`suite`]. [`from_env`] says which of them a
+//! process is to use.
 
 mod claim;
 mod common;
@@ -15,7 +16,9 @@ pub mod joining;
 pub mod launched;
 pub mod lifeline;
 pub mod local;
+mod offers;
 pub mod pmix;
+pub mod rendezvous;
 pub mod single;
 pub mod suite;
 pub mod wire;
@@ -27,13 +30,14 @@ use std::{
 };
 
 use async_trait::async_trait;
-use oxshmem_base::{Error, Hosts, Result, printable::printable};
+use oxshmem_base::{Error, Hosts, Result, printable::printable, settings::Settings};
 
 pub use common::Common;
 pub use foreign::Foreign;
 pub use launched::Launched;
 pub use local::Local;
 pub use pmix::Pmix;
+pub use rendezvous::{Met, Rendezvous};
 pub use single::Single;
 
 use sealed::Sealed;
@@ -168,9 +172,9 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
         false
     }
 
-    /// Where it shows that the launcher ends the job because a PE called `global_exit`: a
-    /// descriptor that hangs up then (`POLLRDHUP`), and for nothing else. `None` where processes
-    /// are ended without being asked.
+    /// Where it shows that the job ends because a PE called `global_exit`, or because one was
+    /// [lost](Self::lost): a descriptor that hangs up then (`POLLRDHUP`), and for nothing else.
+    /// `None` where processes are ended without being asked.
     fn hangs_up(&self) -> Option<BorrowedFd<'_>> {
         None
     }
@@ -180,6 +184,16 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
     fn global_exit(&self) -> Option<(usize, i32)> {
         None
     }
+
+    /// Which PE was lost, and how, once [`hangs_up`](Self::hangs_up) has for that reason. `None`
+    /// where a launcher ends the processes of the others.
+    fn lost(&self) -> Option<(usize, String)> {
+        None
+    }
+
+    /// Has `call` run when [`hangs_up`](Self::hangs_up) has hung up, once, on a thread of the
+    /// bootstrap. Not where only threads that wait are to notice.
+    fn when_over(&self, _call: Box<dyn FnOnce() + Send>) {}
 
     /// Asks for the end of the whole job with `status`, and says why. PEs in other processes are
     /// ended by the launcher; this one goes on until then.
@@ -219,26 +233,34 @@ pub async fn share<T: Shared>(
     }
 }
 
-/// The bootstrap of the job that this process was started in: `oshrun`'s if that started it, PMIx's
-/// if the launcher offers that, and else that of a job of one PE. There, if it was another launcher
-/// that started the process, `warn` gets a warning. Collective over all PEs.
+/// The bootstrap of the job that this process was started in: `oshrun`'s if that started it, a
+/// rendezvous if the settings name its address, PMIx's if the launcher offers that, and else that
+/// of a job of one PE. There, if it was another launcher that started the process, `warn` gets a
+/// warning. Collective over all PEs.
 ///
 /// # Errors
-/// The errors of [`Launched::from_env`] and [`Pmix::from_env`].
+/// The errors of [`Launched::from_env`], [`Rendezvous::from_settings`], [`Met::join`] and
+/// [`Pmix::from_env`].
 ///
 /// ```
+/// # use oxshmem_base::settings::Settings;
 /// # oxshmem_job::suite::runtime().block_on(async {
-/// let bootstrap = oxshmem_job::from_env(|foreign| eprintln!("warning: {foreign}")).await?;
+/// let settings = Settings::default();
+/// let bootstrap = oxshmem_job::from_env(&settings, |foreign| eprintln!("warning: {foreign}")).await?;
 /// assert_eq!(bootstrap.placement().n_pes, 1); // no launcher started this example
 /// # Ok::<(), oxshmem_base::Error>(())
 /// # })?;
 /// # Ok::<(), oxshmem_base::Error>(())
 /// ```
-pub async fn from_env(warn: impl FnOnce(&Foreign)) -> Result<Arc<dyn Bootstrap>> {
+pub async fn from_env(settings: &Settings, warn: impl FnOnce(&Foreign)) -> Result<Arc<dyn Bootstrap>> {
     // The order matters: oshrun may have been started inside a job of any other launcher, whose
     // variables its PEs inherit.
     if let Some(launched) = Launched::from_env()? {
         return Ok(Arc::new(launched));
+    }
+    // What was set for the purpose goes before what a launcher sets anyway.
+    if let Some(given) = Rendezvous::from_settings(settings)? {
+        return Ok(Arc::new(Met::join(given).await?));
     }
     if let Some(pmix) = Pmix::from_env().await? {
         return Ok(Arc::new(pmix));

@@ -112,6 +112,17 @@ pub struct Settings {
     pub offload_threshold: Option<usize> = None,
     /// How PEs are distributed over simulated hosts, for what starts jobs: `SHMEM_FAKE_HOSTS`.
     pub fake_hosts: Distribution = Distribution::default(),
+    /// Where the PEs of a job without a launcher find each other, if this is one:
+    /// `SHMEM_RENDEZVOUS`.
+    pub rendezvous: Option<String> = None,
+    /// This PE's number there: `SHMEM_RENDEZVOUS_RANK`.
+    pub rendezvous_rank: Option<usize> = None,
+    /// How many there are: `SHMEM_RENDEZVOUS_SIZE`.
+    pub rendezvous_size: Option<usize> = None,
+    /// The file with what they prove themselves by: `SHMEM_RENDEZVOUS_SECRET`.
+    pub rendezvous_secret: Option<PathBuf> = None,
+    /// How long they wait for each other: `SHMEM_RENDEZVOUS_TIMEOUT`.
+    pub rendezvous_timeout: Duration = Duration::from_secs(60),
     /// What leads to PEs of other hosts: `SHMEM_NET`.
     pub net: NetKind = NetKind::default(),
     /// Network interfaces that lead to other hosts, if that is not left to the net:

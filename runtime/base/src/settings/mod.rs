@@ -8,6 +8,7 @@ mod choice;
 mod fields;
 mod partition;
 mod pes;
+mod reading;
 mod render;
 mod size;
 mod spaces;

@@ -1,6 +1,6 @@
 //! The table of settings: one row a variable.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use super::{
     Settings,
@@ -8,7 +8,9 @@ use super::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, DefaultSpace, Driver,
         Fence, GpuSharing, NetKind, ReduceAlgorithm, SyncAlgorithm,
     },
-    partition, size,
+    partition,
+    reading::{as_set, file, folder, integer, interfaces, number, on_off, rendezvous, switch, word_or},
+    size,
 };
 use crate::Distribution;
 
@@ -421,8 +423,8 @@ pub static TABLE: &[Setting] = &[
         values: "a number of hosts such as 2, or PEs on each such as 3+1; :cyclic may follow",
         unit: "",
         effect: "How oshrun and LocalCluster distribute the PEs of a job over hosts that they simulate, where their own option does \
-                 not say so. Where there are fewer PEs than hosts, each PE has a host of its own. Other launchers know where their PEs \
-                 really are.",
+                 not say so; in jobs without a launcher, what PE 0 has holds for each machine. Where there are fewer PEs than hosts, each PE \
+                 has a host of its own. Other launchers know where their PEs really are.",
         same_on_all_pes: false,
         read: Read::Text(|to, text| {
             let distribution: Distribution = text.trim_ascii().parse()?;
@@ -433,6 +435,69 @@ pub static TABLE: &[Setting] = &[
             Ok(())
         }),
         show: |from| from.fake_hosts.to_string(),
+    },
+    Setting {
+        name: "SHMEM_RENDEZVOUS",
+        deprecated: &[],
+        default: "off",
+        values: "off, HOST:PORT, env, or env:PORT",
+        unit: "",
+        effect: "Has processes that no launcher started find each other: PE 0 listens at this address, and the others connect to it. env takes \
+                 MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE from the environment, as torchrun sets them.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| word_or("off", text, rendezvous).map(|value| to.rendezvous = value)),
+        show: |from| from.rendezvous.clone().unwrap_or_else(|| "off".to_owned()),
+    },
+    Setting {
+        name: "SHMEM_RENDEZVOUS_RANK",
+        deprecated: &[],
+        default: "none",
+        values: "none, or an integer",
+        unit: "",
+        effect: "This process's number in a job without a launcher, from 0.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| word_or("none", text, number).map(|value| to.rendezvous_rank = value)),
+        show: |from| from.rendezvous_rank.map_or("none".to_owned(), |rank| rank.to_string()),
+    },
+    Setting {
+        name: "SHMEM_RENDEZVOUS_SIZE",
+        deprecated: &[],
+        default: "none",
+        values: "none, or an integer",
+        unit: "PEs",
+        effect: "How many processes a job without a launcher has.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| word_or("none", text, number).map(|value| to.rendezvous_size = value)),
+        show: |from| from.rendezvous_size.map_or("none".to_owned(), |size| size.to_string()),
+    },
+    Setting {
+        name: "SHMEM_RENDEZVOUS_SECRET",
+        deprecated: &[],
+        default: "none",
+        values: "none, or a file",
+        unit: "",
+        effect: "A file with the secret, of 16 bytes or more, by which the processes of a job without a launcher know each other. Its owner alone \
+                 may have rights to it. It may only be absent where the address is a loopback one.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| word_or("none", text, file).map(|value| to.rendezvous_secret = value)),
+        show: |from| {
+            from.rendezvous_secret
+                .as_ref()
+                .map_or_else(|| "none".to_owned(), |file| file.display().to_string())
+        },
+    },
+    Setting {
+        name: "SHMEM_RENDEZVOUS_TIMEOUT",
+        deprecated: &[],
+        default: "60",
+        values: "an integer",
+        unit: "s",
+        effect: "How long the processes of a job without a launcher wait for each other. Then init fails, and says which have not come.",
+        same_on_all_pes: false,
+        read: Read::Text(|to, text| {
+            integer(MOST_SECONDS, text).map(|value| to.rendezvous_timeout = Duration::from_secs(value))
+        }),
+        show: |from| from.rendezvous_timeout.as_secs().to_string(),
     },
     Setting {
         name: "SHMEM_NET",
@@ -528,53 +593,3 @@ pub static TABLE: &[Setting] = &[
         show: |from| if from.tuning.is_empty() { "auto".to_owned() } else { from.tuning.clone() },
     },
 ];
-
-fn folder(text: &str) -> Result<PathBuf, String> {
-    if text.trim_ascii().is_empty() {
-        Err("expected the name of a folder, or off".to_owned())
-    } else {
-        Ok(text.into())
-    }
-}
-
-fn on_off(value: bool) -> String {
-    if value { "on" } else { "off" }.to_owned()
-}
-
-/// `on` or `off`, of either case.
-fn switch(text: &str) -> Result<bool, String> {
-    match text.trim_ascii() {
-        text if text.eq_ignore_ascii_case("on") => Ok(true),
-        text if text.eq_ignore_ascii_case("off") => Ok(false),
-        _ => Err("expected on or off".to_owned()),
-    }
-}
-
-/// A value of any kind, which is not the same as none.
-fn as_set(value: Option<&String>) -> String {
-    value.map_or("unset".to_owned(), |value| format!("{value:?}"))
-}
-
-/// `None` for `word`, of either case, and what `read` makes of anything else.
-fn word_or<T>(word: &str, text: &str, read: fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
-    if text.trim_ascii().eq_ignore_ascii_case(word) {
-        return Ok(None);
-    }
-    read(text).map(Some).map_err(|why| format!("{why}, or {word}"))
-}
-
-/// Names of network interfaces.
-fn interfaces(text: &str) -> Result<String, String> {
-    let names: Vec<_> = text.split(',').map(str::trim_ascii).collect();
-    let is_name = |name: &&str| !name.is_empty() && !name.contains(char::is_whitespace);
-    match names.iter().all(is_name) {
-        true => Ok(names.join(",")),
-        false => Err("expected names of network interfaces, separated by commas".to_owned()),
-    }
-}
-
-/// An integer from 0 to `largest`.
-fn integer(largest: u64, text: &str) -> Result<u64, String> {
-    let value = text.trim_ascii().parse().ok().filter(|&value| value <= largest);
-    value.ok_or_else(|| format!("expected an integer from 0 to {largest}"))
-}

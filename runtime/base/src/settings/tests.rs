@@ -80,6 +80,11 @@ fn each_variable_sets_its_field() {
         ("SHMEM_FENCE", "membarrier"),
         ("SHMEM_OFFLOAD_THRESHOLD", "64k"),
         ("SHMEM_FAKE_HOSTS", "2:cyclic"),
+        ("SHMEM_RENDEZVOUS", " node1:7777 "),
+        ("SHMEM_RENDEZVOUS_RANK", "3"),
+        ("SHMEM_RENDEZVOUS_SIZE", "8"),
+        ("SHMEM_RENDEZVOUS_SECRET", "/run/secrets/job"),
+        ("SHMEM_RENDEZVOUS_TIMEOUT", "600"),
         ("SHMEM_NET_INTERFACES", " eth0, mlx5_0:1 "),
         ("SHMEM_SYNC_ALGORITHM", "counter"),
         ("SHMEM_TRACE", "some/folder"),
@@ -95,6 +100,13 @@ fn each_variable_sets_its_field() {
     assert_eq!(settings.fence, Fence::Membarrier);
     assert_eq!(settings.offload_threshold, Some(64 << 10));
     assert_eq!(settings.fake_hosts, Distribution::even(2).cyclic());
+    assert_eq!(settings.rendezvous.as_deref(), Some("node1:7777"));
+    assert_eq!((settings.rendezvous_rank, settings.rendezvous_size), (Some(3), Some(8)));
+    assert_eq!(settings.rendezvous_secret.as_deref(), Some("/run/secrets/job".as_ref()));
+    assert_eq!(settings.rendezvous_timeout, Duration::from_secs(600));
+    for text in ["env", "env:29501", "[::1]:7"] {
+        assert_eq!(good(&[("SHMEM_RENDEZVOUS", text)]).rendezvous.as_deref(), Some(text));
+    }
     assert_eq!(settings.net_interfaces.as_deref(), Some("eth0,mlx5_0:1"));
     assert_eq!(settings.sync_algorithm, SyncAlgorithm::Counter);
     assert_eq!(settings.trace.as_deref(), Some("some/folder".as_ref()));
@@ -151,6 +163,11 @@ fn a_value_that_cannot_be_used_is_an_error_that_says_what_could() {
         ("SHMEM_YIELD_ROUNDS", "-1", "from 0"),
         ("SHMEM_FENCE", "reader", "auto, writer, membarrier"),
         ("SHMEM_OFFLOAD_THRESHOLD", "never", "or off"),
+        ("SHMEM_RENDEZVOUS", "node1", "expected HOST:PORT"),
+        ("SHMEM_RENDEZVOUS", "node1:0", "expected HOST:PORT"),
+        ("SHMEM_RENDEZVOUS", "::1:7777", "expected HOST:PORT"),
+        ("SHMEM_RENDEZVOUS_RANK", "-1", "expected an integer"),
+        ("SHMEM_RENDEZVOUS_SECRET", "", "expected the name of a file"),
         ("SHMEM_FAKE_HOSTS", "two", "no number of hosts"),
         ("SHMEM_FAKE_HOSTS", "0", "at least one host"),
         ("SHMEM_NET_INTERFACES", "eth0,,eth1", "names of network interfaces"),
@@ -225,7 +242,7 @@ fn what_pes_compare_is_independent_of_how_it_was_written() {
             "SHMEM_GPU_EMULATE_PES",
             "SHMEM_CHECK_ALLOC",
             "SHMEM_FENCE",
-            "SHMEM_SYNC_ALGORITHM"
+            "SHMEM_NET"
         ]
     );
     let (tuning, algorithms) = names[13..].split_last().unwrap();

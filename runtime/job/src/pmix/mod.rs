@@ -11,25 +11,23 @@
 //! What waits does so in a short-lived thread, so that it never blocks a runtime, and needs none.
 
 mod client;
-mod offers;
 
-use std::{env, io, os::fd::OwnedFd, sync::Arc, thread};
+use std::{env, sync::Arc};
 
 use async_trait::async_trait;
 use oxshmem_base::{
     Error, Hosts, Result,
     sync::{Mutex, lock},
 };
-use tokio::sync::{Mutex as Turn, oneshot};
+use tokio::sync::Mutex as Turn;
 
 use super::{
     Bootstrap, Offer, Placement,
     claim::Claim,
     host_name,
-    wire::{Kind, Message},
+    offers::{Address, OfferServer, Sharing, blocking},
 };
 use client::Client;
-use offers::{Address, OfferClient, OfferServer};
 
 /// The variables that every launcher with PMIx sets.
 const NAMESPACE: &str = "PMIX_NAMESPACE";
@@ -48,15 +46,6 @@ pub struct Pmix {
     sharing: Sharing,
     /// Until this PE has left the job.
     claim: Mutex<Option<Claim>>,
-}
-
-/// How this PE shares with those of its host. Each call has it for as long as it takes.
-#[derive(Debug)]
-enum Sharing {
-    /// There is no other PE.
-    Alone,
-    Leader(Arc<Turn<OfferServer>>),
-    Other(Arc<Turn<OfferClient>>),
 }
 
 impl Pmix {
@@ -130,9 +119,9 @@ fn open(client: &Client, placement: &Placement) -> Result<Sharing> {
     let leader = placement.local[0];
     let address = client.exchange_short(&mine, std::iter::once(leader))?;
     match (server, address.first().and_then(|bytes| Address::from_bytes(bytes))) {
-        (Some(server), _) => Ok(Sharing::Leader(Arc::new(Turn::new(server)))),
+        (Some(server), _) => Ok(Sharing::leader(server)),
         (None, _) if placement.is_leader() => Ok(Sharing::Alone),
-        (None, Some(address)) => Ok(Sharing::Other(Arc::new(Turn::new(OfferClient::new(address))))),
+        (None, Some(address)) => Ok(Sharing::other(address)),
         (None, None) => {
             let detail = format_args!(
                 "PE {leader}, this host's leader, runs another version of oxshmem; start all PEs with one build"
@@ -198,30 +187,7 @@ impl Bootstrap for Pmix {
     }
 
     async fn share_raw(&self, offer: Option<Offer>) -> Result<Offer> {
-        const CALL: &str = "share";
-        match (offer, &self.sharing) {
-            (Some(Offer::Object(_)), _) => Err(Error::bootstrap(CALL, "an object cannot leave its process")),
-            (Some(offer), Sharing::Alone) => Ok(offer),
-            (Some(Offer::Descriptors(descriptors)), Sharing::Leader(server)) => {
-                let mut server = Arc::clone(server).lock_owned().await;
-                let message = Message::new(Kind::Offered).with_descriptors(descriptors);
-                let own = message.clone();
-                // Nothing waits for its end: the others may take their time. If it fails, they see
-                // it closed.
-                start(CALL, move || drop(server.serve(&message)))?;
-                own.into_descriptors().map(Offer::Descriptors).map_err(|error| Error::system(CALL, error))
-            }
-            (None, Sharing::Other(client)) => {
-                let mut client = Arc::clone(client).lock_owned().await;
-                let fetched = blocking(CALL, move || fetch(client.fetch())).await;
-                let leader = self.placement.local[0];
-                fetched?.map(Offer::Descriptors).ok_or_else(|| Error::PeLost {
-                    pe: leader,
-                    how: "it closed its socket, and shares nothing more".to_owned(),
-                })
-            }
-            _ => Err(Error::bootstrap(CALL, "the host's leader offers, the other PEs do not")),
-        }
+        self.sharing.share(offer, &self.placement).await
     }
 
     fn finalized(&self) {
@@ -238,26 +204,6 @@ impl Bootstrap for Pmix {
             why => self.client.abort(status, why),
         }
     }
-}
-
-fn fetch(fetched: io::Result<Option<Vec<OwnedFd>>>) -> Result<Option<Vec<OwnedFd>>> {
-    fetched.map_err(|error| Error::system("taking what the host's leader shares", error))
-}
-
-/// Runs what blocks on a thread of its own, so that no task is held up. It runs to its end even if
-/// the future is dropped, since the other PEs count on it.
-async fn blocking<T: Send + 'static>(
-    call: &'static str,
-    what: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let (give, take) = oneshot::channel();
-    start(call, move || drop(give.send(what())))?;
-    take.await.unwrap_or_else(|_| Err(Error::bootstrap(call, "the thread that waits for it has failed")))
-}
-
-fn start(call: &'static str, what: impl FnOnce() + Send + 'static) -> Result<()> {
-    let thread = thread::Builder::new().name("oxshmem-pmix".into()).spawn(what);
-    thread.map(drop).map_err(|error| Error::system(call, error))
 }
 
 #[cfg(test)]

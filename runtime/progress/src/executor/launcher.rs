@@ -31,7 +31,8 @@ impl Launcher {
     /// It has: why, as far as this thread is the first to see it.
     fn hang_up(&self) -> Option<Failure> {
         self.hung_up.store(true, Ordering::Relaxed);
-        self.bootstrap.global_exit().map(|(pe, status)| Failure::GlobalExit { pe, status })
+        let exit = self.bootstrap.global_exit().map(|(pe, status)| Failure::GlobalExit { pe, status });
+        exit.or_else(|| self.bootstrap.lost().map(|(pe, how)| Failure::PeLost { pe, how }))
     }
 }
 
@@ -42,13 +43,20 @@ impl std::fmt::Debug for Launcher {
 }
 
 impl Executor {
-    /// Sets what asks PEs to end. Threads that wait look out for it while they sleep.
-    pub fn attach_launcher(&self, bootstrap: &Arc<dyn Bootstrap>) {
+    /// Sets what asks PEs to end. Threads that wait look out for it while they sleep, and a
+    /// bootstrap that has a thread says so by itself.
+    pub fn attach_launcher(self: &Arc<Self>, bootstrap: &Arc<dyn Bootstrap>) {
         if bootstrap.hangs_up().is_some() {
             // A PE joins once, so the slot is empty.
             let _ = self
                 .launcher
                 .set(Launcher { bootstrap: Arc::clone(bootstrap), hung_up: AtomicBool::new(false) });
+            let executor = Arc::downgrade(self);
+            bootstrap.when_over(Box::new(move || {
+                if let Some(executor) = executor.upgrade() {
+                    executor.see_launcher();
+                }
+            }));
         }
     }
 

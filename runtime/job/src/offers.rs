@@ -1,4 +1,5 @@
-//! How descriptors get from the leader of a host to the other PEs there.
+//! How descriptors get from the leader of a host to the other PEs there, where no launcher hands
+//! them on.
 //!
 //! The leader listens at a socket whose name the others get from it. Each of them connects once,
 //! and asks for the next offer whenever it wants one; the leader answers them one after the other,
@@ -10,14 +11,15 @@
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
-use oxshmem_base::random;
+use oxshmem_base::{Error, Result, random};
 use rustix::{
     event::{PollFd, PollFlags, poll},
-    io::{Errno, retry_on_intr},
+    io::{Errno, ioctl_fionbio, retry_on_intr},
     net::{
         AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
         socket_with,
@@ -26,7 +28,80 @@ use rustix::{
     process::getuid,
 };
 
-use super::super::wire::{Inbox, Kind, Message, Outbox};
+use tokio::sync::{Mutex as Turn, oneshot};
+
+use super::{
+    Offer, Placement,
+    wire::{Inbox, Kind, Message, Outbox},
+};
+
+/// How a PE shares with those of its host. Each call has it for as long as it takes.
+#[derive(Debug)]
+pub(super) enum Sharing {
+    /// There is no other PE.
+    Alone,
+    Leader(Arc<Turn<OfferServer>>),
+    Other(Arc<Turn<OfferClient>>),
+}
+
+impl Sharing {
+    pub(super) fn leader(server: OfferServer) -> Self {
+        Self::Leader(Arc::new(Turn::new(server)))
+    }
+
+    /// That of a PE whose leader is at this address.
+    pub(super) fn other(leader: Address) -> Self {
+        Self::Other(Arc::new(Turn::new(OfferClient::new(leader))))
+    }
+
+    /// [`share_raw`](super::Bootstrap::share_raw) of the PE that is there.
+    pub(super) async fn share(&self, offer: Option<Offer>, placement: &Placement) -> Result<Offer> {
+        const CALL: &str = "share";
+        match (offer, self) {
+            (Some(Offer::Object(_)), _) => Err(Error::bootstrap(CALL, "an object cannot leave its process")),
+            (Some(offer), Self::Alone) => Ok(offer),
+            (Some(Offer::Descriptors(descriptors)), Self::Leader(server)) => {
+                let mut server = Arc::clone(server).lock_owned().await;
+                let message = Message::new(Kind::Offered).with_descriptors(descriptors);
+                let own = message.clone();
+                // Nothing waits for its end: the others may take their time. If it fails, they see
+                // it closed.
+                start(CALL, move || drop(server.serve(&message)))?;
+                own.into_descriptors().map(Offer::Descriptors).map_err(|error| Error::system(CALL, error))
+            }
+            (None, Self::Other(client)) => {
+                let mut client = Arc::clone(client).lock_owned().await;
+                let fetched = blocking(CALL, move || fetch(client.fetch())).await;
+                let leader = placement.local[0];
+                fetched?.map(Offer::Descriptors).ok_or_else(|| Error::PeLost {
+                    pe: leader,
+                    how: "it closed its socket, and shares nothing more".to_owned(),
+                })
+            }
+            _ => Err(Error::bootstrap(CALL, "the host's leader offers, the other PEs do not")),
+        }
+    }
+}
+
+fn fetch(fetched: io::Result<Option<Vec<OwnedFd>>>) -> Result<Option<Vec<OwnedFd>>> {
+    fetched.map_err(|error| Error::system("taking what the host's leader shares", error))
+}
+
+/// Runs what blocks on a thread of its own, so that no task is held up. It runs to its end even if
+/// the future is dropped, since the other PEs count on it.
+pub(super) async fn blocking<T: Send + 'static>(
+    call: &'static str,
+    what: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let (give, take) = oneshot::channel();
+    start(call, move || drop(give.send(what())))?;
+    take.await.unwrap_or_else(|_| Err(Error::bootstrap(call, "the thread that waits for it has failed")))
+}
+
+fn start(call: &'static str, what: impl FnOnce() + Send + 'static) -> Result<()> {
+    let thread = thread::Builder::new().name("oxshmem-waits".into()).spawn(what);
+    thread.map(drop).map_err(|error| Error::system(call, error))
+}
 
 /// Where a leader is to be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +125,18 @@ impl Address {
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let both = u128::from_le_bytes(bytes.try_into().ok()?);
         Some(Self { name: both as u64, secret: (both >> 64) as u64 })
+    }
+
+    /// Whether a leader of this process's user listens there, as far as this process sees it:
+    /// names are those of a network namespace.
+    pub(super) fn is_reachable(self) -> bool {
+        let Ok((socket, name)) = self.socket() else { return false };
+        // Without waiting: a leader to which others come at the same time is there, too.
+        let connected = ioctl_fionbio(&socket, true).and_then(|()| retry_on_intr(|| connect(&socket, &name)));
+        match connected {
+            Ok(()) => socket_peercred(&socket).is_ok_and(|leader| leader.uid == getuid()),
+            Err(error) => error == Errno::AGAIN,
+        }
     }
 
     fn socket(self) -> io::Result<(OwnedFd, SocketAddrUnix)> {
@@ -84,6 +171,11 @@ impl OfferServer {
 
     pub(super) fn address(&self) -> Address {
         self.address
+    }
+
+    /// There are this number of other PEs after all.
+    pub(super) fn expect(&mut self, peers: usize) {
+        self.missing = peers;
     }
 
     /// Gives an offer to all the others, and returns when they have it. A PE that is gone gets

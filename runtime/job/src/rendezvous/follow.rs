@@ -1,0 +1,241 @@
+//! The side of all PEs but 0: the thread that connects to PE 0, and passes on what the PE asks for
+//! and what PE 0 answers.
+
+use std::{
+    io::{self, Read, Write},
+    net::{SocketAddr, TcpStream},
+    os::fd::AsFd,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use oxshmem_base::{Error, Result, span::span};
+use rustix::event::{PollFd, PollFlags};
+
+use super::{
+    Conduct,
+    door::LIMIT,
+    ending::Ending,
+    frame::{Channel, Frame, FrameKind},
+    given::{Rendezvous, refused},
+    link::{Link, Over, Stay},
+    proof::{Identity, LENGTHS, Nonces, SecretKey},
+    serve::{LAST_WORDS, how, rest},
+};
+
+/// The longest pause before it is tried again.
+const PAUSE: Duration = Duration::from_millis(200);
+/// The longest that a connection takes to be made.
+const CONNECTS: Duration = Duration::from_secs(3);
+/// The longest that the thread sleeps.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// Runs the thread of another PE to its end.
+pub(super) fn run(given: &Rendezvous, secret: &SecretKey, conduct: Conduct, link: &Arc<Link>) {
+    match join(given, secret, link) {
+        Ok(Some(channel)) => {
+            link.start(Ok(()));
+            Follower { me: given.pe, conduct, link: Arc::clone(link), channel, over: None, closed: false }
+                .run();
+        }
+        Ok(None) => {}
+        Err(error) => link.start(Err(error)),
+    }
+}
+
+/// Why there is no connection.
+enum Obstacle {
+    /// It may be there in a moment.
+    Later(String),
+    Never(Error),
+}
+
+impl From<io::Error> for Obstacle {
+    fn from(error: io::Error) -> Self {
+        Self::Later(match error.kind() {
+            io::ErrorKind::UnexpectedEof => "what listens there closed the connection".to_owned(),
+            _ => error.to_string(),
+        })
+    }
+}
+
+/// The connection to PE 0, once all PEs are there. None if the PE does not wait for it any more.
+fn join(given: &Rendezvous, secret: &SecretKey, link: &Link) -> Result<Option<Channel>> {
+    let begin = Instant::now();
+    let mut pause = Duration::from_millis(10);
+    loop {
+        let why = match connect(given, secret).and_then(|channel| admitted(channel, link)) {
+            Ok(admitted) => return Ok(admitted),
+            Err(Obstacle::Never(error)) => return Err(error),
+            Err(Obstacle::Later(why)) => why,
+        };
+        if link.is_left() {
+            return Ok(None);
+        }
+        if begin.elapsed() >= given.timeout {
+            let (pe, address, limit) = (given.pe, &given.address, span(given.timeout));
+            return Err(refused(format_args!(
+                "PE {pe} has not reached PE 0 at {address} within {limit}: {why}"
+            )));
+        }
+        thread::sleep(pause);
+        pause = PAUSE.min(pause * 2);
+    }
+}
+
+/// A connection to a PE 0 that knows the secret.
+fn connect(given: &Rendezvous, secret: &SecretKey) -> Result<Channel, Obstacle> {
+    let mut outcome = Err(Obstacle::Later("its name is not known".to_owned()));
+    // A name may have addresses of which not all lead there.
+    for address in given.resolve()? {
+        let made = TcpStream::connect_timeout(&address, CONNECTS);
+        outcome = made.map_err(Obstacle::from).and_then(|stream| prove(given, secret, stream, address));
+        if !matches!(outcome, Err(Obstacle::Later(_))) {
+            break;
+        }
+    }
+    outcome
+}
+
+fn prove(
+    given: &Rendezvous,
+    secret: &SecretKey,
+    mut stream: TcpStream,
+    at: SocketAddr,
+) -> Result<Channel, Obstacle> {
+    // Of a port that no process listens at, the kernel may connect a socket to itself.
+    if stream.local_addr()? == stream.peer_addr()? {
+        return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
+    }
+    stream.set_read_timeout(Some(LIMIT))?;
+    stream.set_nodelay(true)?;
+    let mut numbers = Nonces::default();
+    stream.write_all(&numbers.begin()?)?;
+    let mut second = [0; LENGTHS[1]];
+    stream.read_exact(&mut second)?;
+    let me = Identity { pe: given.pe as u64, n_pes: given.n_pes as u64 };
+    let third = numbers.prove(&second, secret, me).ok_or_else(|| {
+        let (pe, address) = (given.pe, &given.address);
+        Obstacle::Never(refused(format_args!(
+            "PE {pe} has another secret (SHMEM_RENDEZVOUS_SECRET) than PE 0, which listens at {address}"
+        )))
+    })?;
+    stream.write_all(&third)?;
+    Ok(Channel::new(stream, at)?)
+}
+
+/// Waits until PE 0 says that all PEs are there, for as long as it takes: PE 0 has the limit.
+fn admitted(mut channel: Channel, link: &Link) -> Result<Option<Channel>, Obstacle> {
+    loop {
+        match channel.receive()?.map(|frame| (frame.kind, frame)) {
+            Some((FrameKind::Start, _)) => return Ok(Some(channel)),
+            Some((FrameKind::Refuse, frame)) => return Err(Obstacle::Never(refused(frame.text()))),
+            Some((FrameKind::Retry, _)) => {
+                return Err(Obstacle::Later("the job there is about to end".to_owned()));
+            }
+            Some((kind, _)) => {
+                return Err(Obstacle::Never(refused(format_args!(
+                    "PE 0 sent {kind:?} before the job began"
+                ))));
+            }
+            None if link.is_left() => return Ok(None),
+            None => rest(
+                &mut [
+                    PollFd::from_borrowed_fd(channel.stream.as_fd(), PollFlags::IN),
+                    PollFd::from_borrowed_fd(link.bell(), PollFlags::IN),
+                ],
+                LONG,
+            ),
+        }
+    }
+}
+
+/// The state of the thread.
+struct Follower {
+    me: usize,
+    conduct: Conduct,
+    link: Arc<Link>,
+    channel: Channel,
+    over: Option<Ending>,
+    /// Nothing more comes from PE 0.
+    closed: bool,
+}
+
+impl Follower {
+    fn run(&mut self) {
+        loop {
+            let limit = self.over.as_mut().map_or(LONG, Ending::go_on);
+            self.sleep(limit);
+            let (requests, stay) = self.link.take();
+            for request in requests {
+                self.send(request);
+            }
+            match stay {
+                Stay::In => self.listen(),
+                Stay::Left => {
+                    self.send(Frame::new(FrameKind::Leave));
+                    return self.flush();
+                }
+                Stay::Abandoned => return,
+            }
+        }
+    }
+
+    fn sleep(&self, limit: Duration) {
+        let mut polled = vec![PollFd::from_borrowed_fd(self.link.bell(), PollFlags::IN)];
+        if !self.closed {
+            let out = if self.channel.has_unsent() { PollFlags::OUT } else { PollFlags::empty() };
+            polled.push(PollFd::from_borrowed_fd(self.channel.stream.as_fd(), PollFlags::IN | out));
+        }
+        rest(&mut polled, limit);
+    }
+
+    fn send(&mut self, frame: Frame) {
+        if !self.closed {
+            // What fails here is seen where it is read.
+            let _ = self.channel.send(frame);
+        }
+    }
+
+    /// Takes what PE 0 has sent.
+    fn listen(&mut self) {
+        while !self.closed {
+            let received = self.channel.receive();
+            let flushed = self.channel.flush();
+            match received.and_then(|frame| flushed.map(|()| frame)) {
+                Ok(Some(frame)) => self.take(frame),
+                Ok(None) => return,
+                Err(error) => self.end(Over::Lost { pe: 0, how: how(&error, self.channel.from) }),
+            }
+        }
+    }
+
+    fn take(&mut self, frame: Frame) {
+        let pe = frame.ticket as usize;
+        match frame.kind {
+            FrameKind::All => self.link.deliver(frame.ticket, frame.body),
+            FrameKind::Exit => self.end(Over::Exit { pe, status: frame.value }),
+            FrameKind::Gone => self.end(Over::Lost { pe, how: frame.text() }),
+            FrameKind::Close => self.closed = true,
+            kind => {
+                self.end(Over::Lost { pe: 0, how: format!("it sent {kind:?}, which PE 0 does not send") })
+            }
+        }
+    }
+
+    /// The job is over.
+    fn end(&mut self, over: Over) {
+        self.closed = true;
+        self.link.finish(over.clone());
+        self.over = self.conduct.ends_process.then(|| Ending::begin(self.me, over));
+    }
+
+    /// Sends what is unsent, for a moment.
+    fn flush(&mut self) {
+        let begin = Instant::now();
+        while begin.elapsed() < LAST_WORDS && self.channel.flush().is_ok() && self.channel.has_unsent() {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}

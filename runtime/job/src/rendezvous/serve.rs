@@ -1,0 +1,356 @@
+//! PE 0's side: the thread by which all PEs of the job find each other, exchange, and learn of its
+//! end.
+
+use std::{
+    io,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
+    os::fd::AsFd,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use oxshmem_base::{Result, report, settings::PeRanges, span::span};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::{
+    Conduct,
+    door::{Door, Visitor},
+    ending::Ending,
+    frame::{Channel, Frame, FrameKind, WANTS_NOTHING},
+    given::{Rendezvous, refused},
+    link::{Link, Over, Stay},
+    proof::SecretKey,
+    rounds::Rounds,
+};
+
+/// How long a thread that ends tries to send what is unsent.
+pub(super) const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long it waits for a port that another process has, as one that just ends.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest that it sleeps.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// The state of the thread.
+pub(super) struct Service {
+    given: Rendezvous,
+    conduct: Conduct,
+    link: Arc<Link>,
+    door: Door,
+    /// By PE; never this one.
+    members: Vec<Option<Member>>,
+    rounds: Rounds,
+    since: Instant,
+    started: bool,
+    over: Option<Over>,
+    ending: Option<Ending>,
+}
+
+/// Another PE.
+struct Member {
+    channel: Channel,
+    /// It has left in good order.
+    left: bool,
+}
+
+/// Runs the thread of PE 0 to its end.
+pub(super) fn run(given: Rendezvous, secret: SecretKey, conduct: Conduct, link: Arc<Link>) {
+    let since = Instant::now();
+    match listen(&given, &link) {
+        Ok(listens) => {
+            let members = (0..given.n_pes).map(|_| None).collect();
+            let rounds = Rounds::new(given.n_pes);
+            let (door, over, ending) = (Door::new(listens, secret), None, None);
+            let started = false;
+            Service { given, conduct, link, door, members, rounds, since, started, over, ending }.run();
+        }
+        Err(error) => link.start(Err(error)),
+    }
+}
+
+/// Listens at the address, or on all interfaces if that is none of this host.
+fn listen(given: &Rendezvous, link: &Link) -> Result<TcpListener> {
+    let begin = Instant::now();
+    let limit = given.timeout.min(PATIENCE);
+    loop {
+        match bind(given).and_then(|listens| listens.set_nonblocking(true).map(|()| listens)) {
+            Ok(listens) => return Ok(listens),
+            // The port may be that of a job that ends.
+            Err(error) if begin.elapsed() >= limit || link.is_left() => {
+                let advice = match error.kind() {
+                    io::ErrorKind::AddrInUse => "; another PE 0, or another program, listens there",
+                    _ => "",
+                };
+                return Err(refused(format_args!(
+                    "PE 0 cannot listen at {}: {error}{advice}",
+                    given.address
+                )));
+            }
+            Err(_) => thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+fn bind(given: &Rendezvous) -> io::Result<TcpListener> {
+    // A name may be known to the others alone, or to them first.
+    for address in given.resolve().unwrap_or_default() {
+        match TcpListener::bind(address) {
+            Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {}
+            outcome => return outcome,
+        }
+    }
+    // None of this host: something translates the address by which the others reach it.
+    let port = given.address.rsplit_once(':').and_then(|(_, port)| port.parse().ok()).unwrap_or_default();
+    match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(error),
+        // Without IPv6.
+        Err(_) => TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)),
+        listens => listens,
+    }
+}
+
+impl Service {
+    fn run(&mut self) {
+        self.start_if_all_are_there();
+        while let Some(limit) = self.limit() {
+            self.sleep(limit);
+            let (requests, stay) = self.link.take();
+            for request in requests {
+                self.take(0, request);
+            }
+            if stay != Stay::In {
+                self.leave(stay);
+                break;
+            }
+            // First, so that a process that has ended does not stand in the way of the next.
+            for pe in 1..self.members.len() {
+                self.serve(pe);
+            }
+            for visitor in self.door.turn() {
+                self.welcome(visitor);
+            }
+        }
+        if self.door.strangers > 0 {
+            report(format_args!(
+                "oxshmem: warning: PE 0 has closed {} that did not prove to be of this job",
+                match self.door.strangers {
+                    1 => "a connection of a process".to_owned(),
+                    n => format!("{n} connections of processes"),
+                }
+            ));
+        }
+    }
+
+    /// How long the thread may sleep. None when the job has not started in time.
+    fn limit(&mut self) -> Option<Duration> {
+        if let Some(over) = self.over.as_ref().filter(|_| self.conduct.ends_process && self.ending.is_none())
+        {
+            self.ending = Some(Ending::begin(0, over.clone()));
+        }
+        let ends = self.ending.as_mut().map(Ending::go_on);
+        let door = self.door.deadline().map(|at| at.saturating_duration_since(Instant::now()));
+        let mut limit = ends.into_iter().chain(door).min().unwrap_or(LONG);
+        if !self.started {
+            let left = self.given.timeout.saturating_sub(self.since.elapsed());
+            if left.is_zero() {
+                self.give_up();
+                return None;
+            }
+            limit = limit.min(left);
+        }
+        Some(limit)
+    }
+
+    fn sleep(&self, limit: Duration) {
+        let mut polled = vec![
+            PollFd::from_borrowed_fd(self.link.bell(), PollFlags::IN),
+            PollFd::new(self.door.listens(), PollFlags::IN),
+        ];
+        polled.extend(self.door.streams().map(|stream| PollFd::new(stream, PollFlags::IN)));
+        for member in self.members.iter().flatten() {
+            let out = if member.channel.has_unsent() { PollFlags::OUT } else { PollFlags::empty() };
+            polled.push(PollFd::from_borrowed_fd(member.channel.stream.as_fd(), PollFlags::IN | out));
+        }
+        rest(&mut polled, limit);
+    }
+
+    /// A process has proved that it knows the secret.
+    fn welcome(&mut self, visitor: Visitor) {
+        let Ok(mut channel) = Channel::new(visitor.stream, visitor.from) else { return };
+        let (identity, n) = (visitor.identity, self.members.len());
+        let pe = usize::try_from(identity.pe).ok().filter(|&pe| pe < n);
+        let refusal = match pe {
+            _ if identity.n_pes != n as u64 => Some(format!(
+                "PE {} has it that the job has {} PEs, and PE 0 that it has {n}; SHMEM_RENDEZVOUS_SIZE must be the same for all",
+                identity.pe, identity.n_pes
+            )),
+            Some(0) => Some("PE 0 is there already: two processes have the number 0".to_owned()),
+            Some(pe) => match &self.members[pe] {
+                // One of before: what comes now is of the next job.
+                Some(member) if member.left || self.over.is_some() => None,
+                Some(member) => Some(format!(
+                    "PE {pe} is there already, from {}: two processes have the number {pe} (SHMEM_RENDEZVOUS_RANK)",
+                    member.channel.from.ip()
+                )),
+                None => None,
+            },
+            None => Some(format!("there is no PE {}", identity.pe)),
+        };
+        // What it is sent has room, and if not it is none of ours any more.
+        if let Some(why) = refusal {
+            let _ = channel.send(Frame::new(FrameKind::Refuse).body(why.into_bytes()));
+            return;
+        }
+        let Some(pe) = pe else { return };
+        if self.started {
+            let _ = channel.send(Frame::new(FrameKind::Retry));
+            return;
+        }
+        self.members[pe] = Some(Member { channel, left: false });
+        self.start_if_all_are_there();
+    }
+
+    fn start_if_all_are_there(&mut self) {
+        if !self.started && self.members.iter().skip(1).all(Option::is_some) {
+            self.started = true;
+            (1..self.members.len()).for_each(|pe| self.send(pe, Frame::new(FrameKind::Start)));
+            self.link.start(Ok(()));
+        }
+    }
+
+    /// Not all have come.
+    fn give_up(&mut self) {
+        let missing: Vec<_> = (1..self.members.len()).filter(|&pe| self.members[pe].is_none()).collect();
+        let strangers = match self.door.strangers {
+            0 => String::new(),
+            n => format!("; {n} connections were closed that did not prove to be of this job"),
+        };
+        let why = format!(
+            "{} of {} PEs have not come to {} within {}: {}{strangers}",
+            missing.len(),
+            self.members.len(),
+            self.given.address,
+            span(self.given.timeout),
+            PeRanges::of(&missing)
+        );
+        for pe in 1..self.members.len() {
+            self.send(pe, Frame::new(FrameKind::Refuse).body(why.clone().into_bytes()));
+        }
+        self.flush_all();
+        self.door.strangers = 0;
+        self.link.start(Err(refused(why)));
+    }
+
+    /// Takes what a member has sent, and sends what it has room for.
+    fn serve(&mut self, pe: usize) {
+        loop {
+            let Some(member) = &mut self.members[pe] else { return };
+            match member.channel.flush().and_then(|()| member.channel.receive()) {
+                Ok(Some(frame)) => self.take(pe, frame),
+                Ok(None) => return,
+                Err(error) => return self.lose(pe, &error),
+            }
+        }
+    }
+
+    fn take(&mut self, pe: usize, frame: Frame) {
+        match frame.kind {
+            FrameKind::Give => {
+                let waits = (frame.ticket, frame.value != WANTS_NOTHING);
+                let Some(done) = self.rounds.give(pe, waits, frame.body.to_vec()) else { return };
+                for (pe, &(ticket, wants)) in done.waiting.iter().enumerate() {
+                    let body = if wants { Arc::clone(&done.packed) } else { Arc::default() };
+                    self.send(pe, Frame::new(FrameKind::All).ticket(ticket).body(body));
+                }
+            }
+            FrameKind::Leave => {
+                if let Some(member) = &mut self.members[pe] {
+                    member.left = true;
+                }
+            }
+            FrameKind::Abort => self.end(Over::Exit { pe, status: frame.value }),
+            _ => self.lose(pe, &io::Error::other("it sent what only PE 0 sends")),
+        }
+    }
+
+    fn send(&mut self, pe: usize, frame: Frame) {
+        if pe == 0 {
+            self.link.deliver(frame.ticket, frame.body);
+        } else if let Some(member) = &mut self.members[pe] {
+            // What fails here fails again when the member is served.
+            let _ = member.channel.send(frame);
+        }
+    }
+
+    /// The connection of a member has ended.
+    fn lose(&mut self, pe: usize, error: &io::Error) {
+        let Some(member) = self.members[pe].take() else { return };
+        // Until all are there another process may come in its place.
+        if self.started && !member.left {
+            self.end(Over::Lost { pe, how: how(error, member.channel.from) });
+        }
+    }
+
+    /// Ends the job for all.
+    fn end(&mut self, over: Over) {
+        if self.over.is_some() {
+            return;
+        }
+        let frame = frame_of(&over);
+        for pe in 1..self.members.len() {
+            self.send(pe, frame.clone());
+        }
+        self.link.finish(over.clone());
+        self.over = Some(over);
+    }
+
+    /// The PE of this process is in the job no more.
+    fn leave(&mut self, stay: Stay) {
+        if stay == Stay::Left {
+            (1..self.members.len()).for_each(|pe| self.send(pe, Frame::new(FrameKind::Close)));
+        }
+        self.flush_all();
+    }
+
+    /// Sends what is unsent, for a moment.
+    fn flush_all(&mut self) {
+        let begin = Instant::now();
+        while begin.elapsed() < LAST_WORDS {
+            let unsent = self.members.iter_mut().flatten().filter(|it| it.channel.has_unsent());
+            let unsent = unsent.filter_map(|it| it.channel.flush().ok().map(|()| it.channel.has_unsent()));
+            if !unsent.fold(false, |any, unsent| any | unsent) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// What the others get of it.
+fn frame_of(over: &Over) -> Frame {
+    match over {
+        &Over::Exit { pe, status } => Frame::new(FrameKind::Exit).ticket(pe as u64).value(status),
+        Over::Lost { pe, how } => {
+            Frame::new(FrameKind::Gone).ticket(*pe as u64).body(how.clone().into_bytes())
+        }
+    }
+}
+
+/// How a PE was lost.
+pub(super) fn how(error: &io::Error, from: SocketAddr) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+            format!("its process, at {}, ended without finalize", from.ip())
+        }
+        _ => format!("the connection to it, at {}, broke: {error}", from.ip()),
+    }
+}
+
+/// Sleeps until something happens to one of these.
+pub(super) fn rest(polled: &mut [PollFd<'_>], limit: Duration) {
+    // Rounded up, so that what is due is due when it is over.
+    let limit = limit + Duration::from_micros(1);
+    let limit = Timespec { tv_sec: limit.as_secs() as i64, tv_nsec: limit.subsec_nanos().into() };
+    // Interrupted, or in vain: a turn that finds nothing does no harm.
+    let _ = poll(polled, Some(&limit));
+}
