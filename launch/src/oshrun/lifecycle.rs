@@ -4,7 +4,7 @@
 //! The first thing that goes wrong is the *verdict*: it decides the exit status and is the one
 //! message. What goes wrong afterwards is a consequence, and not reported.
 
-use std::{io, time::Duration};
+use std::{io, ops::Range, time::Duration};
 
 use oxshmem_base::printable::printable;
 use oxshmem_job::wire::{Kind, Message};
@@ -264,6 +264,26 @@ impl Lifecycle {
         let message = format!("the guardian process (pid {pid}) {exit}; the job was ended");
         let verdict = Verdict { status: exit.code().max(1), message: Some(message), about: About::Nothing };
         self.end(verdict, None, None)
+    }
+
+    /// The host `name`, which PEs `pes` are on, is lost: `how` says in which way. Its PEs count as
+    /// ended.
+    pub(super) fn host_lost(&mut self, name: &str, pes: Range<usize>, how: &str) -> Option<Step> {
+        let first = pes.start;
+        for member in self.pes[pes].iter_mut().filter(|member| member.alive) {
+            (member.alive, member.exit) = (false, Some(Exit::WithHost));
+            self.alive -= 1;
+        }
+        let message = format!("host {name} is lost: {}; the job was ended", one_line(how));
+        let notice = Message::new(Kind::Lost).ticket(first as u64);
+        let notice = notice.with_body(format!("its host {name} is lost").into()).ok();
+        let verdict =
+            Verdict { status: Exit::WithHost.code(), message: Some(message), about: About::All };
+        if let Phase::Interrupted(_) = self.phase {
+            self.verdict.get_or_insert(verdict);
+            return None;
+        }
+        self.end(verdict, notice, None)
     }
 
     /// The launcher cannot go on serving PE `pe`.

@@ -1,0 +1,143 @@
+//! How a job begins: its PEs are started on this machine, or by agents on others.
+
+use std::{io, time::Duration};
+
+use rustix::process::Signal;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    agents::{Agents, silence},
+    boards::HostBoards,
+    events::{Event, HostEvent},
+    guardian::Guardian,
+    here::{Ends, Here},
+    input::{Input, InputFrom},
+    options::{Fleet, RunOptions, Target},
+    output::Output,
+    pe::signal_name,
+    places::Places,
+    reach::Reach,
+};
+
+/// How long the agents of all machines have to start their PEs.
+const TO_START: Duration = Duration::from_secs(60);
+
+/// What a job that begins needs.
+pub(super) struct Ways<'a> {
+    pub(super) output: &'a Output,
+    pub(super) signals: &'a mut mpsc::UnboundedReceiver<Signal>,
+    /// Both ends of the way of events.
+    pub(super) events: (mpsc::UnboundedSender<Event>, mpsc::UnboundedReceiver<Event>),
+}
+
+/// A job whose PEs have started.
+pub(super) struct Started<'a> {
+    pub(super) reach: Reach<'a>,
+    pub(super) places: Places,
+    /// The process of each PE.
+    pub(super) pids: Vec<u32>,
+    /// What has happened to PEs meanwhile.
+    pub(super) early: Vec<Event>,
+    pub(super) events: mpsc::UnboundedReceiver<Event>,
+}
+
+/// Starts all PEs. `Err` says why they could not be started, in which case none of them is left.
+pub(super) async fn start<'a>(
+    options: &RunOptions,
+    guardian: &'a Guardian,
+    ways: Ways<'_>,
+) -> Result<Started<'a>, String> {
+    let plan = &options.plan;
+    match &options.target {
+        Target::Here { program } => {
+            let (send_event, events) = ways.events;
+            let input = Input::start(plan.stdin, InputFrom::Own).map_err(no_thread)?;
+            let ends = Ends { input: &input, output: ways.output, events: &send_event };
+            let here = Here::start(plan, program, guardian, &ends).await?;
+            let places = Places::new(options.hosts.clone(), &plan.machine);
+            let (pids, boards) = (here.pids().to_vec(), HostBoards::new(places.clone()));
+            Ok(Started { reach: Reach::Here(here, boards), places, pids, early: Vec::new(), events })
+        }
+        Target::Machines(fleet) => {
+            let started = start_agents(options, fleet, guardian, ways).await;
+            started.inspect_err(|_| guardian.signal_group(Signal::KILL))
+        }
+    }
+}
+
+/// What becomes of there being no thread for input or output.
+pub(super) fn no_thread(error: io::Error) -> String {
+    format!("cannot start: there is no thread for input and output: {error}")
+}
+
+async fn start_agents<'a>(
+    options: &RunOptions,
+    fleet: &Fleet,
+    guardian: &Guardian,
+    ways: Ways<'_>,
+) -> Result<Started<'a>, String> {
+    let (send_event, mut events) = ways.events;
+    let input = Input::start(options.plan.stdin, InputFrom::OwnPassedOn).map_err(no_thread)?;
+    let names = fleet.hosts.iter().map(|slots| slots.name().to_owned());
+    let places = Places::named(options.hosts.clone(), names);
+    let own = (places.clone(), guardian.pid());
+    let (agents, inputs) = Agents::start(fleet, &options.plan, own, (ways.output, &send_event))?;
+    let (agents, pids, early) = all_started(agents, &mut events, ways.signals).await?;
+    input.feed(inputs);
+    Ok(Started { reach: Reach::Agents(agents), places, pids, early, events })
+}
+
+/// Waits until the agents of all machines have started their PEs. Returns these processes, and what
+/// has happened to PEs meanwhile.
+async fn all_started(
+    mut agents: Agents,
+    events: &mut mpsc::UnboundedReceiver<Event>,
+    signals: &mut mpsc::UnboundedReceiver<Signal>,
+) -> Result<(Agents, Vec<u32>, Vec<Event>), String> {
+    let limit = Instant::now() + TO_START;
+    let (mut pids, mut early) = (Vec::new(), Vec::new());
+    loop {
+        let Some(missing) = agents.missing() else { return Ok((agents, pids.concat(), early)) };
+        tokio::select! {
+            Some(event) = events.recv() => {
+                let (host, event) = match event {
+                    Event::Host(host, event) => (host, event),
+                    event => {
+                        early.push(event);
+                        continue;
+                    }
+                };
+                let (name, _) = agents.host(host);
+                match event {
+                    HostEvent::Started(own) => {
+                        pids.resize(pids.len().max(host + 1), Vec::new());
+                        pids[host] = own;
+                        agents.started(host);
+                    }
+                    HostEvent::Refused(why) => return Err(format!("host {name}: {why}")),
+                    HostEvent::Gone(how) => {
+                        return Err(format!("cannot start on host {name}: {how}"));
+                    }
+                    HostEvent::Looked { .. } | HostEvent::Ending(_) | HostEvent::Done => {}
+                }
+            }
+            Some(signal) = signals.recv() => if let Signal::INT | Signal::TERM | Signal::HUP = signal {
+                let signal = signal_name(signal.as_raw());
+                return Err(format!("the job was ended by {signal} before all of it had started"));
+            },
+            () = sleep_until(limit) => {
+                let limit = TO_START.as_secs();
+                return Err(format!("cannot start on host {missing}: no oshrun has answered from there within {limit} s"));
+            }
+            () = sleep_until(agents.beat_at) => {
+                if let Some(&host) = agents.beat().first() {
+                    let (name, _) = agents.host(host);
+                    return Err(format!("host {name} is lost: {}", silence()));
+                }
+            }
+        }
+    }
+}
