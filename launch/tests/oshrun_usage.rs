@@ -44,7 +44,7 @@ fn bad_options_are_one_line_and_status_2() {
         ("-H a,b -np 3 true", "-np 3: the hosts take 2 PEs (a:1,b:1)"),
         ("-np 2 --host a, true", "-H: \"\" names no host"),
         ("-H a:0 true", "at least one slot"),
-        ("-H -oProxyCommand=x true", "-oProxyCommand"),
+        ("-H=-oProxyCommand=x true", "\"-oProxyCommand=x\" is no host's name"),
         ("-H a;b true", "-H: \"a;b\" is no host's name"),
         ("-H a,b --fake-hosts 2 true", "cannot be used with"),
         ("-np 2 --launch-agent ssh true", "-H or --hostfile names"),

@@ -317,7 +317,9 @@ impl ReaderWays {
                     Ok(Some(version)) if version == VERSION => is_agent = true,
                     Ok(Some(version)) => {
                         let version = printable(&version).into_owned();
-                        return Some(format!("its oshrun is of version {version}, and this one of {VERSION}"));
+                        return Some(format!(
+                            "its oshrun is of version {version}, and this one of {VERSION}"
+                        ));
                     }
                     Err(_) => return Some("what was started there is no oshrun".to_owned()),
                 }
@@ -347,7 +349,10 @@ impl ReaderWays {
                 let sent = [Kind::Join, Kind::Exchange, Kind::Finalized, Kind::Abort, Kind::Stuck];
                 let message = Message::new(kind).ticket(ticket).value(value).with_body(body);
                 let event = message.map_or_else(PeEvent::Broken, PeEvent::Message);
-                return sent.contains(&kind).then(|| self.tell(Event::Pe(pe, event))).filter(|()| here(pe).is_some());
+                return sent
+                    .contains(&kind)
+                    .then(|| self.tell(Event::Pe(pe, event)))
+                    .filter(|()| here(pe).is_some());
             }
             FromAgent::Broken { pe, why } => {
                 return Some(self.tell(Event::Pe(here(pe)?, PeEvent::Broken(io::Error::other(why)))));

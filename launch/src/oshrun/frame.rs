@@ -179,6 +179,7 @@ impl FromAgent {
             }
             Self::Looked { number, looks, awaited } => {
                 frame.byte(6).number(*number).numbers(awaited.iter().map(|&pe| pe as u64));
+                frame.number(looks.len() as u64);
                 looks.iter().for_each(|look| look.write(&mut frame.0));
                 &mut frame
             }
@@ -215,10 +216,7 @@ impl FromAgent {
             }
             6 => {
                 let (number, awaited) = (frame.number()?, frame.list(8, Decoder::count)?);
-                let mut looks = Vec::new();
-                while !frame.0.is_empty() {
-                    looks.push(Look::read(&mut frame.0)?);
-                }
+                let looks = frame.list(size_of::<u64>(), |frame| Look::read(&mut frame.0))?;
                 Self::Looked { number, looks, awaited }
             }
             7 => Self::Ending(frame.list(8, Decoder::count)?),

@@ -1,11 +1,6 @@
 //! The PEs of this machine: how they are started, reached and waited for.
 
-use std::{
-    io,
-    ops::Range,
-    os::fd::OwnedFd,
-    path::Path,
-};
+use std::{io, ops::Range, os::fd::OwnedFd, path::Path};
 
 use oxshmem_job::{lifeline::Lifeline, wire::Message};
 use rustix::process::Signal;

@@ -43,10 +43,15 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
     let (output, losses) = Output::start().map_err(no_thread)?;
     let (send_event, events) = mpsc::unbounded_channel();
     let ways = Ways { output: &output, signals: &mut signals, events: (send_event, events) };
-    let Started { reach, places, pids, early, events } = start(options, guardian, ways).await?;
+    let Started { reach, places, pids, early, events, missed } = start(options, guardian, ways).await?;
     let outlets = Outlets { output, losses };
     let mut job = Job::new(places, reach, pids, (events, outlets));
     early.into_iter().for_each(|event| job.take_event(event));
+    for signal in missed {
+        if let Some(step) = job.lifecycle.signalled(signal) {
+            job.take(step);
+        }
+    }
 
     let unguarded = guardian.ended();
     let mut unguarded = pin!(unguarded);
@@ -223,7 +228,9 @@ impl<'a> Job<'a> {
             let waits = !self.held.ending.is_empty() || !self.held.asked.is_empty();
             self.held.until = waits.then(|| Instant::now() + TO_BLAME);
         }
-        match may_follow && self.held.until.is_some() {
+        // What a PE has sent after something that is held is no earlier than that.
+        let is_behind = self.held.events.iter().any(|&(held, _)| held == pe);
+        match is_behind || may_follow && self.held.until.is_some() {
             true => self.held.events.push((pe, event)),
             false => self.note(pe, event),
         }
@@ -239,7 +246,9 @@ impl<'a> Job<'a> {
                 ending.extend(pes.into_iter().filter(|&pe| self.lifecycle.is_alive(pe) && !is_held(pe)));
             }
             HostEvent::Looked { number, looks, awaited } => {
-                let Some(at) = self.looking.iter().position(|looking| looking.number == number) else { return };
+                let Some(at) = self.looking.iter().position(|looking| looking.number == number) else {
+                    return;
+                };
                 let Looking { facts, waiting, .. } = &mut self.looking[at];
                 waiting.retain(|&other| other != host);
                 facts.looks.extend(looks);

@@ -277,8 +277,7 @@ impl Lifecycle {
         let message = format!("host {name} is lost: {}; the job was ended", one_line(how));
         let notice = Message::new(Kind::Lost).ticket(first as u64);
         let notice = notice.with_body(format!("its host {name} is lost").into()).ok();
-        let verdict =
-            Verdict { status: Exit::WithHost.code(), message: Some(message), about: About::All };
+        let verdict = Verdict { status: Exit::WithHost.code(), message: Some(message), about: About::All };
         if let Phase::Interrupted(_) = self.phase {
             self.verdict.get_or_insert(verdict);
             return None;

@@ -208,7 +208,10 @@ impl RunOptions {
             None => {
                 let folder = arguments.folder;
                 if let Some(folder) = folder.as_deref().filter(|folder| !folder.is_dir()) {
-                    return Err(Stop::Refusal(format!("--wdir {}: there is no such folder", folder.display())));
+                    return Err(Stop::Refusal(format!(
+                        "--wdir {}: there is no such folder",
+                        folder.display()
+                    )));
                 }
                 let program = find(&name, folder.as_deref()).map_err(Stop::Refusal)?;
                 (folder, Target::Here { program })
@@ -242,7 +245,8 @@ fn fleet(arguments: &Arguments, oshrun: OsString) -> Result<Option<Fleet>, Strin
         (Some(list), _) => slots::of_list(list).map_err(|why| format!("-H: {why}"))?,
         (None, Some(file)) => {
             let shown = file.display();
-            let text = std::fs::read_to_string(file).map_err(|error| format!("--hostfile {shown}: {error}"))?;
+            let text =
+                std::fs::read_to_string(file).map_err(|error| format!("--hostfile {shown}: {error}"))?;
             slots::of_file(&text).map_err(|why| format!("--hostfile {shown}: {why}"))?
         }
         (None, None) if arguments.launch_agent.is_some() => {

@@ -8,12 +8,7 @@ use rustix::process::Signal;
 use tokio::time::Instant;
 
 use super::{
-    agents::Agents,
-    attend::Order,
-    boards::HostBoards,
-    exchanges::Mail,
-    frame::ToAgent,
-    here::Here,
+    agents::Agents, attend::Order, boards::HostBoards, exchanges::Mail, frame::ToAgent, here::Here,
     signals::stop,
 };
 

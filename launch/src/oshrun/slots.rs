@@ -143,7 +143,10 @@ mod tests {
             ("", "it names no host"),
             ("# nothing\n", "it names no host"),
             ("a\nb slots=x\n", "line 2: \"b\": \"x\" is no number of slots"),
-            ("a max_slots=4", "line 1: \"max_slots=4\" is not known there; a line has a host, and perhaps slots=N"),
+            (
+                "a max_slots=4",
+                "line 1: \"max_slots=4\" is not known there; a line has a host, and perhaps slots=N",
+            ),
         ] {
             assert_eq!(of_file(text).unwrap_err(), why);
         }
@@ -175,9 +178,6 @@ mod tests {
         assert_eq!(pairs(&filled(Some(6)).unwrap()), [("a", 4), ("b", 2)]);
         assert_eq!(pairs(&filled(Some(1)).unwrap()), [("a", 1)]);
         let why = filled(Some(13)).unwrap_err();
-        assert_eq!(
-            why,
-            "-np 13: the hosts take 12 PEs (a:4,b:4,c:4); a host without a number takes one"
-        );
+        assert_eq!(why, "-np 13: the hosts take 12 PEs (a:4,b:4,c:4); a host without a number takes one");
     }
 }

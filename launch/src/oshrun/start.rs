@@ -20,6 +20,7 @@ use super::{
     pe::signal_name,
     places::Places,
     reach::Reach,
+    signals::stop,
 };
 
 /// How long the agents of all machines have to start their PEs.
@@ -41,6 +42,8 @@ pub(super) struct Started<'a> {
     pub(super) pids: Vec<u32>,
     /// What has happened to PEs meanwhile.
     pub(super) early: Vec<Event>,
+    /// The signals that have come meanwhile, and concern PEs.
+    pub(super) missed: Vec<Signal>,
     pub(super) events: mpsc::UnboundedReceiver<Event>,
 }
 
@@ -59,7 +62,14 @@ pub(super) async fn start<'a>(
             let here = Here::start(plan, program, guardian, &ends).await?;
             let places = Places::new(options.hosts.clone(), &plan.machine);
             let (pids, boards) = (here.pids().to_vec(), HostBoards::new(places.clone()));
-            Ok(Started { reach: Reach::Here(here, boards), places, pids, early: Vec::new(), events })
+            Ok(Started {
+                reach: Reach::Here(here, boards),
+                places,
+                pids,
+                early: Vec::new(),
+                missed: Vec::new(),
+                events,
+            })
         }
         Target::Machines(fleet) => {
             let started = start_agents(options, fleet, guardian, ways).await;
@@ -84,60 +94,74 @@ async fn start_agents<'a>(
     let names = fleet.hosts.iter().map(|slots| slots.name().to_owned());
     let places = Places::named(options.hosts.clone(), names);
     let own = (places.clone(), guardian.pid());
-    let (agents, inputs) = Agents::start(fleet, &options.plan, own, (ways.output, &send_event))?;
-    let (agents, pids, early) = all_started(agents, &mut events, ways.signals).await?;
+    let (mut agents, inputs) = Agents::start(fleet, &options.plan, own, (ways.output, &send_event))?;
+    let Meanwhile { pids, early, missed } = all_started(&mut agents, &mut events, ways.signals).await?;
     input.feed(inputs);
-    Ok(Started { reach: Reach::Agents(agents), places, pids, early, events })
+    let (reach, pids) = (Reach::Agents(agents), pids.concat());
+    Ok(Started { reach, places, pids, early, missed, events })
 }
 
-/// Waits until the agents of all machines have started their PEs. Returns these processes, and what
-/// has happened to PEs meanwhile.
+/// What comes while agents start PEs.
+#[derive(Default)]
+struct Meanwhile {
+    /// The processes of the PEs of each host.
+    pids: Vec<Vec<u32>>,
+    early: Vec<Event>,
+    missed: Vec<Signal>,
+}
+
+/// Waits until the agents of all machines have started their PEs.
 async fn all_started(
-    mut agents: Agents,
+    agents: &mut Agents,
     events: &mut mpsc::UnboundedReceiver<Event>,
     signals: &mut mpsc::UnboundedReceiver<Signal>,
-) -> Result<(Agents, Vec<u32>, Vec<Event>), String> {
+) -> Result<Meanwhile, String> {
     let limit = Instant::now() + TO_START;
-    let (mut pids, mut early) = (Vec::new(), Vec::new());
+    let mut meanwhile = Meanwhile::default();
     loop {
-        let Some(missing) = agents.missing() else { return Ok((agents, pids.concat(), early)) };
+        let Some(missing) = agents.missing() else { return Ok(meanwhile) };
         tokio::select! {
-            Some(event) = events.recv() => {
-                let (host, event) = match event {
-                    Event::Host(host, event) => (host, event),
-                    event => {
-                        early.push(event);
-                        continue;
-                    }
-                };
-                let (name, _) = agents.host(host);
-                match event {
-                    HostEvent::Started(own) => {
-                        pids.resize(pids.len().max(host + 1), Vec::new());
-                        pids[host] = own;
-                        agents.started(host);
-                    }
-                    HostEvent::Refused(why) => return Err(format!("host {name}: {why}")),
-                    HostEvent::Gone(how) => {
-                        return Err(format!("cannot start on host {name}: {how}"));
-                    }
-                    HostEvent::Looked { .. } | HostEvent::Ending(_) | HostEvent::Done => {}
+            Some(event) = events.recv() => match event {
+                Event::Host(host, event) => host_event(agents, host, event, &mut meanwhile)?,
+                Event::Pe(..) => meanwhile.early.push(event),
+            },
+            Some(signal) = signals.recv() => match signal {
+                Signal::INT | Signal::TERM | Signal::HUP => {
+                    let signal = signal_name(signal.as_raw());
+                    return Err(format!("the job was ended by {signal} before all of it had started"));
                 }
-            }
-            Some(signal) = signals.recv() => if let Signal::INT | Signal::TERM | Signal::HUP = signal {
-                let signal = signal_name(signal.as_raw());
-                return Err(format!("the job was ended by {signal} before all of it had started"));
+                // Nothing that the terminal would have to stop is under way.
+                Signal::TSTP => stop(),
+                signal => meanwhile.missed.push(signal),
             },
             () = sleep_until(limit) => {
                 let limit = TO_START.as_secs();
                 return Err(format!("cannot start on host {missing}: no oshrun has answered from there within {limit} s"));
             }
-            () = sleep_until(agents.beat_at) => {
-                if let Some(&host) = agents.beat().first() {
-                    let (name, _) = agents.host(host);
-                    return Err(format!("host {name} is lost: {}", silence()));
-                }
-            }
+            () = sleep_until(agents.beat_at) => if let Some(&host) = agents.beat().first() {
+                return Err(format!("host {} is lost: {}", agents.host(host).0, silence()));
+            },
         }
     }
+}
+
+fn host_event(
+    agents: &mut Agents,
+    host: usize,
+    event: HostEvent,
+    meanwhile: &mut Meanwhile,
+) -> Result<(), String> {
+    let (name, _) = agents.host(host);
+    match event {
+        HostEvent::Started(own) => {
+            let pids = &mut meanwhile.pids;
+            pids.resize(pids.len().max(host + 1), Vec::new());
+            pids[host] = own;
+            agents.started(host);
+        }
+        HostEvent::Refused(why) => return Err(format!("host {name}: {why}")),
+        HostEvent::Gone(how) => return Err(format!("cannot start on host {name}: {how}")),
+        HostEvent::Looked { .. } | HostEvent::Ending(_) | HostEvent::Done => {}
+    }
+    Ok(())
 }

@@ -21,6 +21,13 @@ fn letter(body: &[u8]) -> Letter {
     Letter { kind: wire::Kind::Exchange, value: -1, body: body.to_vec() }
 }
 
+/// What PE 3 shows, which waits in one call.
+fn look() -> Look {
+    let words: [u64; 15] = [3, 4711, 1, 0, 1, 1, 0, 0, 1, 2, 3, 4, 5_000, 1, 6];
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    Look::read(&mut &bytes[..]).unwrap()
+}
+
 fn to_agent() -> Vec<ToAgent> {
     vec![
         ToAgent::Start(Box::new(plan())),
@@ -48,7 +55,7 @@ fn from_agent() -> Vec<FromAgent> {
         FromAgent::Broken { pe: 2, why: "why".to_owned() },
         FromAgent::Exited(3, Exit::Status(7)),
         FromAgent::Exited(2, Exit::Signal(9)),
-        FromAgent::Looked { number: 4, looks: Vec::new(), awaited: vec![2] },
+        FromAgent::Looked { number: 4, looks: vec![look()], awaited: vec![2] },
         FromAgent::Ending(vec![3, 2]),
         FromAgent::Output { pe: 3, stream: Stream::Out, text: b"a\nb\n".to_vec() },
         FromAgent::InputTaken,
@@ -105,7 +112,8 @@ fn a_frame_that_is_cut_short_or_too_long_is_none() {
 
 #[test]
 fn frames_are_taken_or_refused_whatever_is_in_them() {
-    let real = stream(to_agent().iter().map(ToAgent::encode).chain(from_agent().iter().map(FromAgent::encode)));
+    let (there, back) = (to_agent(), from_agent());
+    let real: Vec<_> = there.iter().map(ToAgent::encode).chain(back.iter().map(FromAgent::encode)).collect();
     oxshmem_base::fuzz::mutated(&real, |bytes| {
         let mut incoming = Incoming::default();
         incoming.add(bytes);
