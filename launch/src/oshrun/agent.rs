@@ -41,6 +41,7 @@ use super::{
     pe,
     places::Places,
     plan::{Plan, check_size, find},
+    recordings::Recordings,
 };
 
 /// How long an agent may stand still before its guardian ends it: longer than the job takes to give
@@ -176,8 +177,10 @@ struct Agent<'a> {
     paused: bool,
     /// Whether the guardian is to be there.
     guarded: bool,
-    /// Whether all PEs of the job have ended.
+    /// Whether all PEs of the job have ended, and not all output is known to be written.
     finishing: bool,
+    /// What is to be sent after that.
+    recordings: Option<Recordings>,
 }
 
 /// By the PE and the stream that it was printed on.
@@ -197,6 +200,10 @@ impl<'a> Agent<'a> {
         }
         check_size(plan.pes.len(), plan.stdin)?;
         let program = find(&plan.name, folder)?;
+        let recordings = plan.trace.as_deref().map(|folder| {
+            Recordings::remove(folder, plan.pes.clone());
+            Recordings::of(folder, plan.pes.clone())
+        });
         let unwritten = Unwritten::default();
         let (waiting, frames) = (Arc::clone(&unwritten), to_launcher.clone());
         let output = Output::to(move |Piece { stream, from, text, written }| {
@@ -242,6 +249,7 @@ impl<'a> Agent<'a> {
             paused: false,
             guarded: true,
             finishing: false,
+            recordings,
         })
     }
 
@@ -273,7 +281,7 @@ impl<'a> Agent<'a> {
                 }
                 () = self.here.written(), if self.finishing => {
                     self.finishing = false;
-                    self.to_launcher.send(&FromAgent::Done);
+                    self.send_recording();
                 }
                 ended = &mut unguarded, if self.guarded => {
                     self.guarded = false;
@@ -330,6 +338,7 @@ impl<'a> Agent<'a> {
                 self.paused = false;
                 self.here.signal_group(Signal::CONT);
             }
+            ToAgent::RecordingTaken => self.send_recording(),
             ToAgent::Finish => {
                 self.guarded = false;
                 self.here.signal_group(Signal::KILL);
@@ -337,6 +346,12 @@ impl<'a> Agent<'a> {
                 self.finishing = true;
             }
         }
+    }
+
+    /// Sends the next piece of what PEs have recorded. After the last, all is done.
+    fn send_recording(&mut self) {
+        let next = self.recordings.as_mut().and_then(Recordings::next);
+        self.to_launcher.send(&next.unwrap_or(FromAgent::Done));
     }
 
     /// Passes a message of the launcher's on to PEs.

@@ -40,6 +40,7 @@ use super::{
     pe::Exit,
     places::Places,
     plan::Plan,
+    recordings::ReceivedRecordings,
 };
 
 /// How often each side gives a sign of life.
@@ -88,7 +89,6 @@ enum Outgoing {
 }
 
 /// What the task that reads needs of the job.
-#[derive(Clone)]
 struct ReaderWays {
     host: usize,
     pes: Range<usize>,
@@ -98,6 +98,7 @@ struct ReaderWays {
     has_come: Arc<AtomicBool>,
     /// Whether another piece of standard input can be taken.
     input: mpsc::UnboundedSender<bool>,
+    recordings: ReceivedRecordings,
 }
 
 impl Agents {
@@ -129,7 +130,7 @@ impl Agents {
                 let from = pipe::Receiver::from_owned_fd(read.into()).map_err(cannot)?;
                 tokio::spawn(pass_input(from, frames.downgrade(), takes));
             }
-            let ways = ReaderWays {
+            let mut ways = ReaderWays {
                 host,
                 pes: pes.clone(),
                 events: events.clone(),
@@ -137,6 +138,7 @@ impl Agents {
                 frames: frames.downgrade(),
                 has_come: Arc::default(),
                 input: taken,
+                recordings: ReceivedRecordings::new(plan.trace.clone()),
             };
             let has_come = Arc::clone(&ways.has_come);
             readers.spawn(async move {
@@ -220,21 +222,28 @@ impl Agents {
     /// # Errors
     /// A body cannot be read.
     pub(super) fn deliver(&self, mail: Mail) -> io::Result<()> {
-        let mut parcels: Vec<(usize, Message, Vec<(usize, u64)>)> = Vec::new();
+        /// A message for PEs of one host, each with its ticket.
+        struct Parcel {
+            host: usize,
+            message: Message,
+            to: Vec<(usize, u64)>,
+        }
+        let mut parcels: Vec<Parcel> = Vec::new();
         for (pe, message) in mail {
-            let to = (pe, message.ticket);
-            let host = self.places.hosts().host_of(pe);
-            let fits = |(there, other, _): &&mut (usize, Message, Vec<_>)| {
-                *there == host
+            let (host, to) = (self.places.hosts().host_of(pe), (pe, message.ticket));
+            let fits = |parcel: &&mut Parcel| {
+                let other = &parcel.message;
+                parcel.host == host
                     && (other.kind, other.value) == (message.kind, message.value)
                     && other.shares_body_with(&message)
             };
-            match parcels.iter_mut().find(fits) {
-                Some((.., all)) => all.push(to),
-                None => parcels.push((host, message, vec![to])),
+            // Those of a host are among the last.
+            match parcels.iter_mut().rev().find(fits) {
+                Some(parcel) => parcel.to.push(to),
+                None => parcels.push(Parcel { host, message, to: vec![to] }),
             }
         }
-        for (host, message, to) in parcels {
+        for Parcel { host, message, to } in parcels {
             let letter = Letter { kind: message.kind, value: message.value, body: message.into_body()? };
             self.links[host].send(&ToAgent::Deliver { to, letter, last: false });
         }
@@ -299,7 +308,7 @@ impl Link {
 impl ReaderWays {
     /// Takes what an agent sends until it sends nothing more. Says what is wrong with it, if
     /// something is.
-    async fn read_all(&self, stdout: &mut (impl AsyncReadExt + Unpin)) -> Option<String> {
+    async fn read_all(&mut self, stdout: &mut (impl AsyncReadExt + Unpin)) -> Option<String> {
         let garbage = || Some("its agent sent what no oshrun of this version sends".to_owned());
         let (mut incoming, mut bytes) = (Incoming::default(), vec![0; PIECE]);
         let mut is_agent = false;
@@ -338,33 +347,28 @@ impl ReaderWays {
     }
 
     /// Does what a frame asks for; `None` if no agent would send it.
-    fn take(&self, frame: FromAgent) -> Option<()> {
-        let here = |pe: usize| self.pes.contains(&pe).then_some(pe);
+    fn take(&mut self, frame: FromAgent) -> Option<()> {
+        let pes = self.pes.clone();
+        let here = |pe: usize| pes.contains(&pe).then_some(pe);
         let all_here = |pes: Vec<usize>| pes.iter().all(|&pe| here(pe).is_some()).then_some(pes);
+        let of_host = |event| Event::Host(self.host, event);
         let event = match frame {
-            FromAgent::Refused(why) => HostEvent::Refused(why),
-            FromAgent::Started(pids) if pids.len() == self.pes.len() => HostEvent::Started(pids),
+            FromAgent::Refused(why) => of_host(HostEvent::Refused(why)),
+            FromAgent::Started(pids) if pids.len() == pes.len() => of_host(HostEvent::Started(pids)),
             FromAgent::Started(_) => return None,
             FromAgent::Pe { pe, ticket, letter: Letter { kind, value, body } } => {
                 let sent = [Kind::Join, Kind::Exchange, Kind::Finalized, Kind::Abort, Kind::Stuck];
+                sent.contains(&kind).then_some(())?;
                 let message = Message::new(kind).ticket(ticket).value(value).with_body(body);
-                let event = message.map_or_else(PeEvent::Broken, PeEvent::Message);
-                return sent
-                    .contains(&kind)
-                    .then(|| self.tell(Event::Pe(pe, event)))
-                    .filter(|()| here(pe).is_some());
+                Event::Pe(here(pe)?, message.map_or_else(PeEvent::Broken, PeEvent::Message))
             }
-            FromAgent::Broken { pe, why } => {
-                return Some(self.tell(Event::Pe(here(pe)?, PeEvent::Broken(io::Error::other(why)))));
-            }
-            FromAgent::Exited(pe, exit) => {
-                return Some(self.tell(Event::Pe(here(pe)?, PeEvent::Exited(exit))));
-            }
+            FromAgent::Broken { pe, why } => Event::Pe(here(pe)?, PeEvent::Broken(io::Error::other(why))),
+            FromAgent::Exited(pe, exit) => Event::Pe(here(pe)?, PeEvent::Exited(exit)),
             FromAgent::Looked { number, looks, awaited } => {
                 looks.iter().all(|look| here(look.board.pe).is_some()).then_some(())?;
-                HostEvent::Looked { number, looks, awaited: all_here(awaited)? }
+                of_host(HostEvent::Looked { number, looks, awaited: all_here(awaited)? })
             }
-            FromAgent::Ending(pes) => HostEvent::Ending(all_here(pes)?),
+            FromAgent::Ending(pes) => of_host(HostEvent::Ending(all_here(pes)?)),
             FromAgent::Output { pe, stream, text } => {
                 let (pe, output, frames) = (here(pe)?, self.output.clone(), self.frames.clone());
                 tokio::spawn(async move {
@@ -378,17 +382,22 @@ impl ReaderWays {
                 let _ = self.input.send(matches!(frame, FromAgent::InputTaken));
                 return Some(());
             }
-            FromAgent::Failed(why) => HostEvent::Gone(why),
+            FromAgent::Failed(why) => of_host(HostEvent::Gone(why)),
             FromAgent::Beat => return Some(()),
-            FromAgent::Done => HostEvent::Done,
+            FromAgent::Done => of_host(HostEvent::Done),
+            FromAgent::Recording { pe, at, bytes } => {
+                if let Err(error) = self.recordings.take(here(pe)?, at, &bytes) {
+                    let output = self.output.clone();
+                    let text = format!("oshrun: cannot write what PE {pe} has recorded: {error}\n");
+                    tokio::spawn(async move { output.tell(text.as_bytes()).await });
+                }
+                send(&self.frames, &ToAgent::RecordingTaken);
+                return Some(());
+            }
         };
-        self.tell(Event::Host(self.host, event));
-        Some(())
-    }
-
-    fn tell(&self, event: Event) {
         // It fails when the job is over, and does not matter then.
         let _ = self.events.send(event);
+        Some(())
     }
 }
 

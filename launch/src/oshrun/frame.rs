@@ -65,6 +65,8 @@ pub(super) enum ToAgent {
     Beat,
     /// All PEs of the job have ended.
     Finish,
+    /// A piece of a recording is written.
+    RecordingTaken,
 }
 
 /// What an agent sends.
@@ -96,6 +98,9 @@ pub(super) enum FromAgent {
     Beat,
     /// All output is written, and all processes have ended.
     Done,
+    /// A piece of what a PE has recorded, and where it belongs in the file, of which the first is
+    /// the beginning. The next piece comes when this one is written.
+    Recording { pe: usize, at: u64, bytes: Vec<u8> },
 }
 
 impl ToAgent {
@@ -124,6 +129,7 @@ impl ToAgent {
             Self::Resume => frame.byte(11),
             Self::Beat => frame.byte(12),
             Self::Finish => frame.byte(13),
+            Self::RecordingTaken => frame.byte(14),
         };
         frame.finish()
     }
@@ -152,6 +158,7 @@ impl ToAgent {
             11 => Self::Resume,
             12 => Self::Beat,
             13 => Self::Finish,
+            14 => Self::RecordingTaken,
             _ => return None,
         };
         frame.0.is_empty().then_some(decoded)
@@ -190,6 +197,7 @@ impl FromAgent {
             Self::Failed(why) => frame.byte(11).bytes(why.as_bytes()),
             Self::Beat => frame.byte(12),
             Self::Done => frame.byte(13),
+            Self::Recording { pe, at, bytes } => frame.byte(14).number(*pe as u64).number(*at).bytes(bytes),
         };
         frame.finish()
     }
@@ -229,6 +237,10 @@ impl FromAgent {
             11 => Self::Failed(frame.text()?),
             12 => Self::Beat,
             13 => Self::Done,
+            14 => {
+                let (pe, at) = (frame.count()?, frame.number()?);
+                Self::Recording { pe, at, bytes: frame.bytes()?.to_vec() }
+            }
             _ => return None,
         };
         frame.0.is_empty().then_some(decoded)
@@ -345,14 +357,16 @@ impl Encoder {
         for (name, value) in variables {
             self.os(name).os(value);
         }
-        let Plan { tag_output, bind_to, stdin, folder, name, arguments, .. } = plan;
+        let Plan { tag_output, bind_to, stdin, trace, folder, name, arguments, .. } = plan;
         self.byte((*tag_output).into()).byte(u8::from(*bind_to == BindTo::Core));
         self.byte(match stdin {
             StdinTo::None => 0,
             StdinTo::Zero => 1,
             StdinTo::All => 2,
         });
-        self.byte(folder.is_some().into()).os(folder.clone().unwrap_or_default());
+        for folder in [trace, folder] {
+            self.byte(folder.is_some().into()).os(folder.clone().unwrap_or_default());
+        }
         self.os(name).number(arguments.len() as u64);
         arguments.iter().for_each(|argument| _ = self.os(argument));
         self
@@ -449,8 +463,12 @@ impl<'a> Decoder<'a> {
             2 => StdinTo::All,
             _ => return None,
         };
-        let (has_folder, folder) = (self.flag()?, self.os()?);
-        let (folder, name) = (has_folder.then(|| folder.into()), self.os()?);
+        let mut folder = || {
+            let (is_set, folder) = (self.flag()?, self.os()?);
+            Some(is_set.then(|| folder.into()))
+        };
+        let (trace, folder) = (folder()?, folder()?);
+        let name = self.os()?;
         let arguments = self.list(8, Self::os)?;
         let is_whole = pes.start < pes.end && pes.end <= n_pes && distribution.hosts(n_pes).is_ok();
         let plan = Plan {
@@ -463,6 +481,7 @@ impl<'a> Decoder<'a> {
             tag_output,
             bind_to,
             stdin,
+            trace,
             folder,
             name,
             arguments,

@@ -24,7 +24,7 @@ use super::{
     places::Places,
     reach::Reach,
     signals::{interrupted, signals},
-    start::{Started, Ways, no_thread, start},
+    start::{NotStarted, Started, Ways, no_thread, start},
 };
 
 /// How long a job that is to end waits for a reader of its output that does not read.
@@ -43,7 +43,11 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
     let (output, losses) = Output::start().map_err(no_thread)?;
     let (send_event, events) = mpsc::unbounded_channel();
     let ways = Ways { output: &output, signals: &mut signals, events: (send_event, events) };
-    let Started { reach, places, pids, early, events, missed } = start(options, guardian, ways).await?;
+    let Started { reach, places, pids, early, events, missed } = match start(options, guardian, ways).await {
+        Ok(started) => started,
+        Err(NotStarted::Refused(reason)) => return Err(reason),
+        Err(NotStarted::Interrupted(signal)) => return Ok(Verdict::of_signal(signal)),
+    };
     let outlets = Outlets { output, losses };
     let mut job = Job::new(places, reach, pids, (events, outlets));
     early.into_iter().for_each(|event| job.take_event(event));
@@ -213,6 +217,10 @@ impl<'a> Job<'a> {
     }
 
     fn take_pe_event(&mut self, pe: usize, event: PeEvent) {
+        // Nothing comes after a PE's end, but from a host that was given up.
+        if !self.lifecycle.is_alive(pe) {
+            return;
+        }
         let may_follow = event.may_follow() && self.lifecycle.known(pe) == Known::Inside;
         let place = self.held.ending.iter().position(|&ending| ending == pe);
         if let (Some(place), PeEvent::Exited(_)) = (place, &event) {

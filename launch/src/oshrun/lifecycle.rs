@@ -44,6 +44,15 @@ pub(super) struct Verdict {
     pub(super) about: About,
 }
 
+impl Verdict {
+    /// That of a job that was ended by a signal before it had begun.
+    pub(super) fn of_signal(signal: Signal) -> Self {
+        let signal = signal.as_raw();
+        let message = Some(format!("the job was ended by {}", signal_name(signal)));
+        Self { status: Exit::Signal(signal).code(), message, about: About::Nothing }
+    }
+}
+
 /// What a message is about, which decides of which PEs it says what they were in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum About {
@@ -380,6 +389,20 @@ mod tests {
             message(lifecycle).1,
             "PE 2 (pid 102, host node1-1) exited with status 3; the job was ended"
         );
+    }
+
+    #[test]
+    fn a_lost_host_ends_the_job_and_its_pes_count_as_ended() {
+        let mut lifecycle = lifecycle_on(Hosts::blocks([1, 2]));
+        assert_eq!(lifecycle.host_lost("b", 1..3, "it was\nswitched off"), TERMINATE);
+        let notice = lifecycle.take_notice().unwrap();
+        assert_eq!((notice.kind, notice.ticket), (Kind::Lost, 1));
+        assert_eq!(lifecycle.known(2), Known::Outside("was lost with its host".to_owned()));
+        assert!(lifecycle.goes_on() && lifecycle.is_alive(0) && !lifecycle.is_alive(1));
+        assert_eq!(lifecycle.exited(0, Exit::Signal(15)), None);
+        assert!(!lifecycle.goes_on());
+        let text = "host b is lost: it was switched off; the job was ended";
+        assert_eq!(message(lifecycle), (1, text.to_owned()));
     }
 
     #[test]

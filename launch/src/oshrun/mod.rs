@@ -32,6 +32,7 @@ mod pe;
 mod places;
 mod plan;
 mod reach;
+mod recordings;
 mod signals;
 mod slots;
 mod start;
@@ -79,7 +80,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
         }
         Err(Stop::Refusal(reason)) => return refuse(&reason),
     };
-    if let Some(folder) = &options.trace
+    if let Some(folder) = &options.plan.trace
         && let Err(error) = trace::prepare(folder)
     {
         return refuse(&format!("--trace {}: {error}", folder.display()));
@@ -109,7 +110,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
                 // With the table of a hanging job it has several lines.
                 say(&printable_lines(&message));
             }
-            if let Some(Err(reason)) = options.trace.as_deref().map(put_together) {
+            if let Some(Err(reason)) = options.plan.trace.as_deref().map(put_together) {
                 say(&printable(&reason));
             }
             ExitCode::from(end.status)

@@ -23,8 +23,6 @@ pub(super) struct RunOptions {
     /// Which PE is on which host.
     pub(super) hosts: Hosts,
     pub(super) timeout: Option<Duration>,
-    /// The folder that PEs record in what they do.
-    pub(super) trace: Option<PathBuf>,
     /// What PEs are started with.
     pub(super) plan: Plan,
     pub(super) target: Target,
@@ -231,11 +229,12 @@ impl RunOptions {
             tag_output: arguments.tag_output,
             bind_to: arguments.bind_to,
             stdin: arguments.stdin,
+            trace,
             folder,
             name,
             arguments: rest,
         };
-        Ok(Self { hosts, timeout: arguments.timeout, trace, plan, target })
+        Ok(Self { hosts, timeout: arguments.timeout, plan, target })
     }
 }
 

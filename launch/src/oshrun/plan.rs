@@ -33,6 +33,8 @@ pub(super) struct Plan {
     pub(super) tag_output: bool,
     pub(super) bind_to: BindTo,
     pub(super) stdin: StdinTo,
+    /// The folder that PEs record in what they do.
+    pub(super) trace: Option<PathBuf>,
     /// The folder that PEs are started in, if it is another than the starting process's.
     pub(super) folder: Option<PathBuf>,
     /// The program as it was named.

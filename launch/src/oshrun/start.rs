@@ -17,7 +17,6 @@ use super::{
     input::{Input, InputFrom},
     options::{Fleet, RunOptions, Target},
     output::Output,
-    pe::signal_name,
     places::Places,
     reach::Reach,
     signals::stop,
@@ -25,6 +24,9 @@ use super::{
 
 /// How long the agents of all machines have to start their PEs.
 const TO_START: Duration = Duration::from_secs(60);
+
+/// How long they have once the user wants the job to end: PEs that run already may heed the signal.
+const TO_HURRY: Duration = Duration::from_secs(1);
 
 /// What a job that begins needs.
 pub(super) struct Ways<'a> {
@@ -47,12 +49,26 @@ pub(super) struct Started<'a> {
     pub(super) events: mpsc::UnboundedReceiver<Event>,
 }
 
-/// Starts all PEs. `Err` says why they could not be started, in which case none of them is left.
+/// Why a job has not begun.
+pub(super) enum NotStarted {
+    /// For this reason.
+    Refused(String),
+    /// The user has had enough.
+    Interrupted(Signal),
+}
+
+impl From<String> for NotStarted {
+    fn from(reason: String) -> Self {
+        Self::Refused(reason)
+    }
+}
+
+/// Starts all PEs. If they could not be started, none of them is left.
 pub(super) async fn start<'a>(
     options: &RunOptions,
     guardian: &'a Guardian,
     ways: Ways<'_>,
-) -> Result<Started<'a>, String> {
+) -> Result<Started<'a>, NotStarted> {
     let plan = &options.plan;
     match &options.target {
         Target::Here { program } => {
@@ -88,7 +104,7 @@ async fn start_agents<'a>(
     fleet: &Fleet,
     guardian: &Guardian,
     ways: Ways<'_>,
-) -> Result<Started<'a>, String> {
+) -> Result<Started<'a>, NotStarted> {
     let (send_event, mut events) = ways.events;
     let input = Input::start(options.plan.stdin, InputFrom::OwnPassedOn).map_err(no_thread)?;
     let names = fleet.hosts.iter().map(|slots| slots.name().to_owned());
@@ -115,9 +131,10 @@ async fn all_started(
     agents: &mut Agents,
     events: &mut mpsc::UnboundedReceiver<Event>,
     signals: &mut mpsc::UnboundedReceiver<Signal>,
-) -> Result<Meanwhile, String> {
-    let limit = Instant::now() + TO_START;
+) -> Result<Meanwhile, NotStarted> {
+    let mut limit = Instant::now() + TO_START;
     let mut meanwhile = Meanwhile::default();
+    let mut interrupted = None;
     loop {
         let Some(missing) = agents.missing() else { return Ok(meanwhile) };
         tokio::select! {
@@ -125,21 +142,30 @@ async fn all_started(
                 Event::Host(host, event) => host_event(agents, host, event, &mut meanwhile)?,
                 Event::Pe(..) => meanwhile.early.push(event),
             },
-            Some(signal) = signals.recv() => match signal {
-                Signal::INT | Signal::TERM | Signal::HUP => {
-                    let signal = signal_name(signal.as_raw());
-                    return Err(format!("the job was ended by {signal} before all of it had started"));
+            Some(signal) = signals.recv() => {
+                if let Signal::INT | Signal::TERM | Signal::HUP = signal {
+                    if let Some(first) = interrupted.replace(signal) {
+                        return Err(NotStarted::Interrupted(first));
+                    }
+                    limit = limit.min(Instant::now() + TO_HURRY);
                 }
-                // Nothing that the terminal would have to stop is under way.
-                Signal::TSTP => stop(),
-                signal => meanwhile.missed.push(signal),
-            },
+                match signal {
+                    // Nothing that the terminal would have to stop is under way.
+                    Signal::TSTP => stop(),
+                    signal => meanwhile.missed.push(signal),
+                }
+            }
             () = sleep_until(limit) => {
                 let limit = TO_START.as_secs();
-                return Err(format!("cannot start on host {missing}: no oshrun has answered from there within {limit} s"));
+                return Err(match interrupted {
+                    Some(signal) => NotStarted::Interrupted(signal),
+                    None => {
+                        format!("cannot start on host {missing}: no oshrun has answered from there within {limit} s").into()
+                    }
+                });
             }
             () = sleep_until(agents.beat_at) => if let Some(&host) = agents.beat().first() {
-                return Err(format!("host {} is lost: {}", agents.host(host).0, silence()));
+                return Err(format!("host {} is lost: {}", agents.host(host).0, silence()).into());
             },
         }
     }

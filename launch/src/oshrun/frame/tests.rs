@@ -11,6 +11,7 @@ fn plan() -> Plan {
         tag_output: true,
         bind_to: BindTo::Core,
         stdin: StdinTo::All,
+        trace: Some("/tmp/trace".into()),
         folder: Some("/tmp".into()),
         name: "./hello".into(),
         arguments: vec!["-n".into(), "".into()],
@@ -44,6 +45,7 @@ fn to_agent() -> Vec<ToAgent> {
         ToAgent::Resume,
         ToAgent::Beat,
         ToAgent::Finish,
+        ToAgent::RecordingTaken,
     ]
 }
 
@@ -63,6 +65,7 @@ fn from_agent() -> Vec<FromAgent> {
         FromAgent::Failed("lost".to_owned()),
         FromAgent::Beat,
         FromAgent::Done,
+        FromAgent::Recording { pe: 2, at: 1 << 20, bytes: vec![7; 100] },
     ]
 }
 
