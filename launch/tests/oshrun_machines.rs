@@ -245,6 +245,29 @@ fn pes_start_in_the_folder_and_with_the_variables_that_are_asked_for() {
 }
 
 #[test]
+fn what_pes_have_recorded_is_collected() {
+    let folder = Folder::new("machines-trace");
+    let script =
+        format!("{PE} test $pe = 1 || head -c 700000 /dev/urandom | tee $SHMEM_TRACE/pe-$pe.trace | cksum");
+    let ended = on("a:2,b:2", &["--trace", &folder.path(""), "/bin/sh", "-c", &script]);
+    assert_eq!(ended.status, 0, "{ended:?}");
+    let mut sums = Vec::new();
+    for pe in [0, 2, 3] {
+        let file = folder.path(&format!("pe-{pe}.trace"));
+        // It was written anew, by oshrun.
+        let mode =
+            std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).expect("there").permissions());
+        assert_eq!(mode & 0o777, 0o600);
+        let input = std::fs::File::open(&file).expect("there");
+        let sum = Command::new("cksum").stdin(input).output().expect("it runs").stdout;
+        sums.push(String::from_utf8(sum).expect("text").trim().to_owned());
+    }
+    sums.sort();
+    assert_eq!(sorted(&ended.stdout), sums);
+    assert!(ended.stderr.contains("pe-0.trace is left out: it is no recording"), "{}", ended.stderr);
+}
+
+#[test]
 fn what_cannot_start_is_one_line_with_the_host() {
     let refused = |launch: &str, program: &str, about: &str| {
         let ended = oshrun(["-H", "a,b", "--launch-agent", launch, program]);
