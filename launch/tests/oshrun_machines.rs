@@ -324,7 +324,7 @@ fn a_stopped_agent_is_a_lost_host_and_leaves_nothing() {
 
 #[test]
 fn an_agent_that_stands_still_is_ended_by_its_guardian() {
-    // Where the connection ends, and nothing else reaches the machine: the agent's input stays open.
+    // Where the connection ends, and nothing else reaches the machine.
     let folder = Folder::new("machines-still");
     let launch = format!(
         "sh -c 'exec 3<&0; setsid env OSHRUN_TEST_HOST=$1 $2 $3 <&3 3<&- & echo $! >>{}; exec 3<&-; wait' sh",

@@ -1,5 +1,5 @@
-//! Jobs of `oshrun` whose PEs are processes on several hosts: simulated ones, and machines that this
-//! one plays.
+//! Jobs of `oshrun` whose PEs are processes on several hosts: simulated ones, and machines that
+//! this one plays.
 
 mod atomics;
 #[path = "../common/mod.rs"]

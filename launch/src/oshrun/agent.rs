@@ -31,7 +31,7 @@ use super::{
     agents::{BEAT, BEATS, LEASE, silence},
     attend::Order,
     boards::HostBoards,
-    events::{Event, PeEvent},
+    events::{JobEvent, PeEvent},
     exchanges::Exchanges,
     frame::{FromAgent, Incoming, Letter, PREAMBLE, ToAgent, VERSION},
     guardian::Guardian,
@@ -168,7 +168,7 @@ struct Agent<'a> {
     inside: Vec<bool>,
     alive: Vec<bool>,
     to_launcher: ToLauncher,
-    events: mpsc::UnboundedReceiver<Event>,
+    events: mpsc::UnboundedReceiver<JobEvent>,
     /// What was printed and sent, but not written yet.
     unwritten: Unwritten,
     input: Option<mpsc::UnboundedSender<Option<Vec<u8>>>>,
@@ -191,7 +191,7 @@ impl<'a> Agent<'a> {
         plan: Plan,
         guardian: &'a Guardian,
         to_launcher: &ToLauncher,
-        (send_event, events): (mpsc::UnboundedSender<Event>, mpsc::UnboundedReceiver<Event>),
+        (send_event, events): (mpsc::UnboundedSender<JobEvent>, mpsc::UnboundedReceiver<JobEvent>),
     ) -> Result<Self, String> {
         let cannot = |error: io::Error| format!("cannot start: {error}");
         let folder = plan.folder.as_deref();
@@ -265,7 +265,7 @@ impl<'a> Agent<'a> {
                     Some(None) => return Err("what came from the job's oshrun is no frame".to_owned()),
                     None => return Ok(()),
                 },
-                Some(event) = self.events.recv() => if let Event::Pe(pe, event) = event {
+                Some(event) = self.events.recv() => if let JobEvent::Pe(pe, event) = event {
                     self.pass_on(pe, event);
                 },
                 () = sleep_until(beat_at) => {

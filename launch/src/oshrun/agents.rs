@@ -2,8 +2,8 @@
 //! by a command of the user's, whose standard input and output carry [frames](super::frame).
 //!
 //! A task for each agent reads what it sends, another writes. Both sides send a sign of life every
-//! [`BEAT`]; a host that is silent for [`LEASE`] is lost. What PEs print is taken a piece at a time:
-//! the next comes when the one before is written.
+//! [`BEAT`]; a host that is silent for [`LEASE`] is lost. What PEs print is taken a piece at a
+//! time: the next comes when the one before is written.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -31,7 +31,7 @@ use tokio::{
 };
 
 use super::{
-    events::{Event, HostEvent, PeEvent},
+    events::{HostEvent, JobEvent, PeEvent},
     exchanges::Mail,
     frame::{FromAgent, Incoming, Letter, ToAgent, VERSION},
     input::StdinTo,
@@ -92,7 +92,7 @@ enum Outgoing {
 struct ReaderWays {
     host: usize,
     pes: Range<usize>,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<JobEvent>,
     output: Output,
     frames: mpsc::WeakUnboundedSender<Outgoing>,
     has_come: Arc<AtomicBool>,
@@ -108,7 +108,7 @@ impl Agents {
         fleet: &Fleet,
         plan: &Plan,
         (places, group): (Places, Pid),
-        (output, events): (&Output, &mpsc::UnboundedSender<Event>),
+        (output, events): (&Output, &mpsc::UnboundedSender<JobEvent>),
     ) -> Result<(Self, Vec<OwnedFd>), String> {
         let (mut links, mut inputs, mut readers) = (Vec::new(), Vec::new(), JoinSet::new());
         let mut first = 0;
@@ -147,7 +147,7 @@ impl Agents {
                     None => end_of(&mut child).await,
                 };
                 // It fails when the job is over, and does not matter then.
-                let _ = ways.events.send(Event::Host(host, HostEvent::Gone(how)));
+                let _ = ways.events.send(JobEvent::Host(host, HostEvent::Gone(how)));
             });
             let own = Plan { pes: pes.clone(), machine: name.clone(), ..plan.clone() };
             let frames = Some(frames);
@@ -351,7 +351,7 @@ impl ReaderWays {
         let pes = self.pes.clone();
         let here = |pe: usize| pes.contains(&pe).then_some(pe);
         let all_here = |pes: Vec<usize>| pes.iter().all(|&pe| here(pe).is_some()).then_some(pes);
-        let of_host = |event| Event::Host(self.host, event);
+        let of_host = |event| JobEvent::Host(self.host, event);
         let event = match frame {
             FromAgent::Refused(why) => of_host(HostEvent::Refused(why)),
             FromAgent::Started(pids) if pids.len() == pes.len() => of_host(HostEvent::Started(pids)),
@@ -360,10 +360,10 @@ impl ReaderWays {
                 let sent = [Kind::Join, Kind::Exchange, Kind::Finalized, Kind::Abort, Kind::Stuck];
                 sent.contains(&kind).then_some(())?;
                 let message = Message::new(kind).ticket(ticket).value(value).with_body(body);
-                Event::Pe(here(pe)?, message.map_or_else(PeEvent::Broken, PeEvent::Message))
+                JobEvent::Pe(here(pe)?, message.map_or_else(PeEvent::Broken, PeEvent::Message))
             }
-            FromAgent::Broken { pe, why } => Event::Pe(here(pe)?, PeEvent::Broken(io::Error::other(why))),
-            FromAgent::Exited(pe, exit) => Event::Pe(here(pe)?, PeEvent::Exited(exit)),
+            FromAgent::Broken { pe, why } => JobEvent::Pe(here(pe)?, PeEvent::Broken(io::Error::other(why))),
+            FromAgent::Exited(pe, exit) => JobEvent::Pe(here(pe)?, PeEvent::Exited(exit)),
             FromAgent::Looked { number, looks, awaited } => {
                 looks.iter().all(|look| here(look.board.pe).is_some()).then_some(())?;
                 of_host(HostEvent::Looked { number, looks, awaited: all_here(awaited)? })

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    events::{Event, PeEvent},
+    events::{JobEvent, PeEvent},
     pe::Exit,
 };
 
@@ -31,13 +31,13 @@ pub(super) enum Order {
 /// Where the news of one PE goes.
 pub(super) struct EventSender {
     pub(super) pe: usize,
-    pub(super) events: mpsc::UnboundedSender<Event>,
+    pub(super) events: mpsc::UnboundedSender<JobEvent>,
 }
 
 impl EventSender {
     fn send(&self, event: PeEvent) {
         // It fails when the loop has ended, and does not matter then.
-        let _ = self.events.send(Event::Pe(self.pe, event));
+        let _ = self.events.send(JobEvent::Pe(self.pe, event));
     }
 }
 

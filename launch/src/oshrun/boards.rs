@@ -5,7 +5,7 @@
 
 use std::os::fd::OwnedFd;
 
-use oxshmem_progress::activity::{Boards, Look};
+use oxshmem_progress::activity::{BoardLook, Boards};
 
 use super::places::Places;
 
@@ -49,7 +49,7 @@ impl HostBoards {
     }
 
     /// What the boards show.
-    pub(super) fn look(&self) -> Vec<Look> {
+    pub(super) fn look(&self) -> Vec<BoardLook> {
         // A board names its PE. What it says of PEs elsewhere is of no use, whichever process wrote
         // it.
         let hosts = self.places.hosts();

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use oxshmem_progress::activity::{Look, Table, list};
+use oxshmem_progress::activity::{BoardLook, Table, list};
 use tokio::time::Instant;
 
 use super::{
@@ -23,7 +23,7 @@ pub(super) struct Facts {
     /// What the launcher itself knows of each.
     pub(super) known: Vec<Known>,
     /// What boards show.
-    pub(super) looks: Vec<Look>,
+    pub(super) looks: Vec<BoardLook>,
     /// The PEs that others wait for before there is symmetric memory.
     pub(super) awaited: Vec<usize>,
 }
@@ -123,7 +123,7 @@ impl Diagnosis {
         let Facts { pids, known, looks, .. } = facts;
         let mut table = Table::default();
         let mut anything = false;
-        let looks: HashMap<usize, &Look> = looks.iter().map(|look| (look.board.pe, look)).collect();
+        let looks: HashMap<usize, &BoardLook> = looks.iter().map(|look| (look.board.pe, look)).collect();
         for pe in (0..pids.len()).filter(|&pe| About::Pe(pe) != about) {
             let name = self.places.host_name(pe);
             match (&known[pe], looks.get(&pe)) {

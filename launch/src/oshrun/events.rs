@@ -3,12 +3,12 @@
 use std::io;
 
 use oxshmem_job::wire::{Kind, Message};
-use oxshmem_progress::activity::Look;
+use oxshmem_progress::activity::BoardLook;
 
 use super::pe::Exit;
 
 /// What happens to a PE, or to a host of an agent.
-pub(super) enum Event {
+pub(super) enum JobEvent {
     Pe(usize, PeEvent),
     Host(usize, HostEvent),
 }
@@ -40,8 +40,8 @@ pub(super) enum HostEvent {
     Refused(String),
     /// What its PEs were in when they were looked at under this number, and those of them that
     /// others wait for.
-    Looked { number: u64, looks: Vec<Look>, awaited: Vec<usize> },
-    /// Those of its PEs that are ending.
+    Looked { number: u64, looks: Vec<BoardLook>, awaited: Vec<usize> },
+    /// The PEs there that are ending.
     Ending(Vec<usize>),
     /// All that its PEs have printed is written, and their processes have ended.
     Done,

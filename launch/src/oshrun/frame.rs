@@ -9,7 +9,7 @@ use std::{ffi::OsString, io, ops::Range, os::unix::ffi::OsStringExt};
 
 use oxshmem_base::Distribution;
 use oxshmem_job::wire;
-use oxshmem_progress::activity::Look;
+use oxshmem_progress::activity::BoardLook;
 
 use super::{
     input::StdinTo,
@@ -83,8 +83,8 @@ pub(super) enum FromAgent {
     /// The process of a PE has ended.
     Exited(usize, Exit),
     /// What its PEs are in, and those of them that others wait for before there is memory.
-    Looked { number: u64, looks: Vec<Look>, awaited: Vec<usize> },
-    /// Those of its PEs that are ending.
+    Looked { number: u64, looks: Vec<BoardLook>, awaited: Vec<usize> },
+    /// The PEs there that are ending.
     Ending(Vec<usize>),
     /// What a PE has printed. The next piece comes when this one is written.
     Output { pe: usize, stream: Stream, text: Vec<u8> },
@@ -224,7 +224,7 @@ impl FromAgent {
             }
             6 => {
                 let (number, awaited) = (frame.number()?, frame.list(8, Decoder::count)?);
-                let looks = frame.list(size_of::<u64>(), |frame| Look::read(&mut frame.0))?;
+                let looks = frame.list(size_of::<u64>(), |frame| BoardLook::read(&mut frame.0))?;
                 Self::Looked { number, looks, awaited }
             }
             7 => Self::Ending(frame.list(8, Decoder::count)?),

@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{
     attend::{EventSender, Order, attend},
-    events::Event,
+    events::JobEvent,
     guardian::Guardian,
     input::Input,
     output::{Output, Stream, relay},
@@ -39,12 +39,12 @@ pub(super) struct Here<'a> {
 pub(super) struct Ends<'a> {
     pub(super) input: &'a Input,
     pub(super) output: &'a Output,
-    pub(super) events: &'a mpsc::UnboundedSender<Event>,
+    pub(super) events: &'a mpsc::UnboundedSender<JobEvent>,
 }
 
 impl<'a> Here<'a> {
-    /// Starts the PEs, which run the file `program`. `Err` says why that could not be done, in which
-    /// case none of them is left.
+    /// Starts the PEs, which run the file `program`. `Err` says why that could not be done, in
+    /// which case none of them is left.
     pub(super) async fn start(
         plan: &Plan,
         program: &Path,

@@ -13,7 +13,7 @@ use tokio::{
 use super::{
     agents::silence,
     diagnosis::{Diagnosis, Facts},
-    events::{Event, HostEvent, PeEvent},
+    events::{HostEvent, JobEvent, PeEvent},
     exchanges::Exchanges,
     frame::ToAgent,
     guardian::Guardian,
@@ -125,7 +125,7 @@ struct Job<'a> {
     /// The looks at PEs that are under way, the oldest first, and how many there have been.
     looking: Vec<Looking>,
     looks: u64,
-    events: mpsc::UnboundedReceiver<Event>,
+    events: mpsc::UnboundedReceiver<JobEvent>,
     outlets: Outlets,
     /// Messages that are being written.
     messages: JoinSet<()>,
@@ -184,7 +184,7 @@ impl<'a> Job<'a> {
         places: Places,
         reach: Reach<'a>,
         pids: Vec<u32>,
-        (events, outlets): (mpsc::UnboundedReceiver<Event>, Outlets),
+        (events, outlets): (mpsc::UnboundedReceiver<JobEvent>, Outlets),
     ) -> Self {
         Self {
             reach,
@@ -206,10 +206,10 @@ impl<'a> Job<'a> {
     }
 
     /// Takes note of what happened, at once or after what caused it.
-    fn take_event(&mut self, event: Event) {
+    fn take_event(&mut self, event: JobEvent) {
         match event {
-            Event::Pe(pe, event) => self.take_pe_event(pe, event),
-            Event::Host(host, event) => self.take_host_event(host, event),
+            JobEvent::Pe(pe, event) => self.take_pe_event(pe, event),
+            JobEvent::Host(host, event) => self.take_host_event(host, event),
         }
         if self.held.ending.is_empty() && self.held.asked.is_empty() {
             self.release();

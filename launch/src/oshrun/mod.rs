@@ -9,9 +9,9 @@
 //! second process, the `guardian`, leads the process group that all PEs belong to and kills it
 //! should the launcher be killed.
 //!
-//! The PEs of this machine are in `here`. Those of other machines are reached by an `agent` on each,
-//! which has them in its own `here`; `agents` is the way to it, in frames (`frame`). The loop does
-//! not see the difference (`reach`).
+//! The PEs of this machine are in `here`. Those of other machines are reached by an `agent` on
+//! each, which has them in its own `here`; `agents` is the way to it, in frames (`frame`). The loop
+//! does not see the difference (`reach`).
 
 mod agent;
 mod agents;

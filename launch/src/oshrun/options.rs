@@ -69,24 +69,24 @@ pub(super) enum Stop {
                   not be started."
 )]
 struct Arguments {
-    /// How many PEs to start; -np is the same. With -H or --hostfile, all that the hosts take unless
-    /// this says fewer, which fill the hosts in order
+    /// How many PEs to start; -np is the same. With -H or --hostfile, all that the hosts take
+    /// unless this says fewer, which fill the hosts in order
     #[arg(short = 'n', long = "np", value_name = "N", value_parser = positive, allow_negative_numbers = true, required_unless_present_any = ["trace_report", "list", "hostfile"])]
     n_pes: Option<usize>,
 
-    /// Starts the PEs on these hosts: names, each with the number of PEs that it takes, or alone for
-    /// one. On each host an oshrun is started, by ssh or as --launch-agent says
+    /// Starts the PEs on these hosts: names, each with the number of PEs that it takes, or alone
+    /// for one. On each host an oshrun is started, by ssh or as --launch-agent says
     #[arg(short = 'H', long = "host", visible_alias = "hosts", value_name = "HOST[:N],...", conflicts_with_all = ["hostfile", "fake_hosts"])]
     list: Option<String>,
 
-    /// Reads the hosts from a file, which has in each line one, as HOST, HOST:N or HOST slots=N, and
-    /// comments behind #
+    /// Reads the hosts from a file, which has one in each line, as HOST, HOST:N or HOST slots=N,
+    /// and comments behind #
     #[arg(long, visible_alias = "machinefile", value_name = "FILE", conflicts_with = "fake_hosts")]
     hostfile: Option<PathBuf>,
 
-    /// Starts a program on a host in place of ssh: the shell runs CMD with the host behind it, or in
-    /// the place of {host}, and behind that the program and its arguments. Its standard input and
-    /// output must be the program's
+    /// Starts a program on a host in place of ssh: the shell runs CMD with the host behind it, or
+    /// in the place of {host}, and behind that the program and its arguments. Its standard input
+    /// and output must be the program's
     #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
     launch_agent: Option<String>,
 

@@ -36,7 +36,7 @@ struct Open {
 }
 
 impl Recordings {
-    /// Those of `pes` in a folder.
+    /// The files of `pes` in a folder.
     pub(super) fn of(folder: &Path, pes: Range<usize>) -> Self {
         Self { folder: folder.to_owned(), pes, open: None }
     }

@@ -11,7 +11,7 @@ use tokio::{
 use super::{
     agents::{Agents, silence},
     boards::HostBoards,
-    events::{Event, HostEvent},
+    events::{HostEvent, JobEvent},
     guardian::Guardian,
     here::{Ends, Here},
     input::{Input, InputFrom},
@@ -33,7 +33,7 @@ pub(super) struct Ways<'a> {
     pub(super) output: &'a Output,
     pub(super) signals: &'a mut mpsc::UnboundedReceiver<Signal>,
     /// Both ends of the way of events.
-    pub(super) events: (mpsc::UnboundedSender<Event>, mpsc::UnboundedReceiver<Event>),
+    pub(super) events: (mpsc::UnboundedSender<JobEvent>, mpsc::UnboundedReceiver<JobEvent>),
 }
 
 /// A job whose PEs have started.
@@ -43,10 +43,10 @@ pub(super) struct Started<'a> {
     /// The process of each PE.
     pub(super) pids: Vec<u32>,
     /// What has happened to PEs meanwhile.
-    pub(super) early: Vec<Event>,
+    pub(super) early: Vec<JobEvent>,
     /// The signals that have come meanwhile, and concern PEs.
     pub(super) missed: Vec<Signal>,
-    pub(super) events: mpsc::UnboundedReceiver<Event>,
+    pub(super) events: mpsc::UnboundedReceiver<JobEvent>,
 }
 
 /// Why a job has not begun.
@@ -122,14 +122,14 @@ async fn start_agents<'a>(
 struct Meanwhile {
     /// The processes of the PEs of each host.
     pids: Vec<Vec<u32>>,
-    early: Vec<Event>,
+    early: Vec<JobEvent>,
     missed: Vec<Signal>,
 }
 
 /// Waits until the agents of all machines have started their PEs.
 async fn all_started(
     agents: &mut Agents,
-    events: &mut mpsc::UnboundedReceiver<Event>,
+    events: &mut mpsc::UnboundedReceiver<JobEvent>,
     signals: &mut mpsc::UnboundedReceiver<Signal>,
 ) -> Result<Meanwhile, NotStarted> {
     let mut limit = Instant::now() + TO_START;
@@ -139,8 +139,8 @@ async fn all_started(
         let Some(missing) = agents.missing() else { return Ok(meanwhile) };
         tokio::select! {
             Some(event) = events.recv() => match event {
-                Event::Host(host, event) => host_event(agents, host, event, &mut meanwhile)?,
-                Event::Pe(..) => meanwhile.early.push(event),
+                JobEvent::Host(host, event) => host_event(agents, host, event, &mut meanwhile)?,
+                JobEvent::Pe(..) => meanwhile.early.push(event),
             },
             Some(signal) = signals.recv() => {
                 if let Signal::INT | Signal::TERM | Signal::HUP = signal {

@@ -13,7 +13,8 @@ pub const JOB_VARIABLE: &str = "OXSHMEM_JOB";
 /// All processes that Linux can have on a machine at once, and more PEs than `oshrun` starts.
 const MOST_PROCESSES: usize = 1 << 22;
 
-/// What [`JOB_VARIABLE`] says: `fd=7,inode=4711,life=8,end=4712,pe=0,n=4,hosts=3+1,fake=1,host=node1`.
+/// What [`JOB_VARIABLE`] says:
+/// `fd=7,inode=4711,life=8,end=4712,pe=0,n=4,hosts=3+1,fake=1,host=node1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The descriptor of this PE's end of its socket.

@@ -23,10 +23,10 @@ fn letter(body: &[u8]) -> Letter {
 }
 
 /// What PE 3 shows, which waits in one call.
-fn look() -> Look {
+fn look() -> BoardLook {
     let words: [u64; 15] = [3, 4711, 1, 0, 1, 1, 0, 0, 1, 2, 3, 4, 5_000, 1, 6];
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    Look::read(&mut &bytes[..]).unwrap()
+    BoardLook::read(&mut &bytes[..]).unwrap()
 }
 
 fn to_agent() -> Vec<ToAgent> {

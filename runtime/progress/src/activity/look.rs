@@ -15,20 +15,20 @@ use crate::control::COUNT_WORDS;
 /// # use oxshmem_progress::fabric::Fabric;
 /// # let fabric = Fabric::new(1, 1 << 16, false)?;
 /// # let board = Board::new(Arc::clone(&fabric.control), 0, 0, None, None);
-/// use oxshmem_progress::activity::{Activity, Board, Boards, Call, Look, Table};
+/// use oxshmem_progress::activity::{Activity, Board, Boards, Call, BoardLook, Table};
 ///
 /// let _entry = board.enter(&Activity::collective(Call::Sync, 0, 7));
 /// let boards = Boards::of(&fabric.control, &fabric.heap);
 /// let mut bytes = Vec::new();
 /// boards.look().iter().for_each(|look| look.write(&mut bytes));
-/// let look = Look::read(&mut &bytes[..]).ok_or("cut short")?;
+/// let look = BoardLook::read(&mut &bytes[..]).ok_or("cut short")?;
 /// let mut table = Table::default();
 /// table.add_look("node2", &look);
 /// assert!(table.to_string().contains("sync #7"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct BoardLook {
     /// What the PE shows.
     pub board: PeBoard,
     /// A value for each entry, where the entry waits for one word.
@@ -37,16 +37,16 @@ pub struct Look {
 
 impl Boards {
     /// All boards that there are, with the values of the words that are waited for.
-    pub fn look(&self) -> Vec<Look> {
+    pub fn look(&self) -> Vec<BoardLook> {
         let look = |board: PeBoard| {
             let values = board.seen.iter().map(|seen| self.value(board.pe, &seen.activity)).collect();
-            Look { board, values }
+            BoardLook { board, values }
         };
         self.read().into_iter().map(look).collect()
     }
 }
 
-impl Look {
+impl BoardLook {
     /// The value of the word that an entry waits for, if it waits for one.
     pub(super) fn value(&self, entry: usize) -> Option<u64> {
         self.values.get(entry).copied().flatten()
@@ -101,7 +101,7 @@ impl Look {
 mod tests {
     use super::*;
 
-    fn look() -> Look {
+    fn look() -> BoardLook {
         let activity = Activity::collective(Call::Broadcast, 3, 4).elements(5, 8).root(1);
         let seen = vec![
             Seen { activity, age: Duration::from_millis(1500), id: (0, 0) },
@@ -109,17 +109,17 @@ mod tests {
         ];
         let counts = Counts([0; COUNT_WORDS]);
         let board = PeBoard { pe: 9, pid: 4711, standing: Standing::Joined, seen, more: 2, counts };
-        Look { board, values: vec![Some(u64::MAX), None] }
+        BoardLook { board, values: vec![Some(u64::MAX), None] }
     }
 
     #[test]
     fn a_look_survives_its_bytes_and_nothing_shorter_is_one() {
         let mut bytes = Vec::new();
         look().write(&mut bytes);
-        let read = Look::read(&mut &bytes[..]).unwrap();
+        let read = BoardLook::read(&mut &bytes[..]).unwrap();
         assert_eq!(format!("{read:?}"), format!("{:?}", look()));
         for length in 0..bytes.len() {
-            assert!(Look::read(&mut &bytes[..length]).is_none(), "{length}");
+            assert!(BoardLook::read(&mut &bytes[..length]).is_none(), "{length}");
         }
     }
 }

@@ -33,7 +33,7 @@ use rustix::time::{ClockId, clock_gettime};
 pub use self::{
     call::Call,
     counters::{CLASSES, Count, Counts, Kind, class_end},
-    look::Look,
+    look::BoardLook,
     read::{Boards, PeBoard, Seen, Standing},
     table::{Row, Table, list, subject, table_of},
 };

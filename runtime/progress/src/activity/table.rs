@@ -7,9 +7,9 @@ use std::time::Duration;
 use oxshmem_base::span::span;
 
 use super::Activity;
+use super::BoardLook;
 use super::Boards;
 use super::Call;
-use super::Look;
 use super::PeBoard;
 use super::SHARED;
 use super::Standing;
@@ -91,8 +91,8 @@ impl Table {
         self.add_with(host, board, value);
     }
 
-    /// Adds what a PE's board said when it was looked at.
-    pub fn add_look(&mut self, host: &str, look: &Look) {
+    /// Adds what a PE's board showed when it was looked at.
+    pub fn add_look(&mut self, host: &str, look: &BoardLook) {
         self.add_with(host, &look.board, |at| look.value(at));
     }
 
