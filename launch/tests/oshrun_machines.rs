@@ -286,6 +286,24 @@ fn what_cannot_start_is_one_line_with_the_host() {
 }
 
 #[test]
+fn without_a_launch_agent_it_is_ssh() {
+    let folder = Folder::new("machines-ssh");
+    // What it does is what a login does: the shell gets all words in one.
+    let script = format!("#!/bin/sh\necho \"$@\" >>{}\nshift 5\nexec sh -c \"$*\"\n", folder.path("lines"));
+    std::fs::write(folder.path("ssh"), script).expect("written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path("ssh"), executable).expect("ours");
+    let path = format!("{}:{}", folder.path(""), std::env::var("PATH").unwrap_or_default());
+    let mut job = Command::new(env!("CARGO_BIN_EXE_oshrun"));
+    job.args(["-H", "me@a,b:2", "-np", "2", "echo", "x"]).env("PATH", path).stdin(Stdio::null());
+    let output = job.output().expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "x\nx\n", "{output:?}");
+    let lines = std::fs::read_to_string(folder.path("lines")).expect("there");
+    let line = |host: &str| format!("-x -T -o BatchMode=yes {host} {} --agent", env!("CARGO_BIN_EXE_oshrun"));
+    assert_eq!(sorted(&lines), [line("b"), line("me@a")]);
+}
+
+#[test]
 fn a_login_that_prints_something_is_no_hindrance() {
     let launch = "sh -c 'echo Welcome to $1; shift; exec \"$@\"' sh";
     let ended = oshrun(["-H", "a,b", "--launch-agent", launch, "echo", "x"]);
