@@ -52,7 +52,7 @@ fn agent(running: &Running, host: &str) -> u32 {
             |what: &str, word: &str| read(what).split(|&byte| byte == 0).any(|it| it == word.as_bytes());
         has("cmdline", "--agent")
             && has("environ", &format!("OSHRUN_TEST_HOST={host}"))
-            && read("comm") == b"oshrun\n"
+            && read("comm") != b"osh-guardian\n"
     };
     eventually("an agent", || running.left().into_iter().find(is_agent))
 }

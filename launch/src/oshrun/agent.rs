@@ -78,9 +78,10 @@ pub(super) fn main() -> ExitCode {
 struct ToLauncher(blocking::Sender<Vec<u8>>);
 
 impl ToLauncher {
-    /// Starts the thread that writes.
+    /// Says that this is an agent, and starts the thread that writes.
     fn start() -> io::Result<Self> {
         let mut to = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        to.write_all(&[PREAMBLE, VERSION.as_bytes(), b"\n"].concat())?;
         let (frames, written) = blocking::channel::<Vec<u8>>();
         let run = move || {
             for frame in written {
@@ -134,7 +135,6 @@ fn frames() -> io::Result<mpsc::UnboundedReceiver<Option<ToAgent>>> {
 async fn serve(guardian: &Guardian) -> Result<(), String> {
     let cannot = |error: io::Error| format!("cannot start: {error}");
     let to_launcher = ToLauncher::start().map_err(cannot)?;
-    let _ = to_launcher.0.send([PREAMBLE, VERSION.as_bytes(), b"\n"].concat());
     let mut frames = frames().map_err(cannot)?;
     let plan = loop {
         match frames.recv().await {

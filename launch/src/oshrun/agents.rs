@@ -41,6 +41,7 @@ use super::{
     places::Places,
     plan::Plan,
     recordings::ReceivedRecordings,
+    signals::stop,
 };
 
 /// How often each side gives a sign of life.
@@ -264,8 +265,9 @@ impl Agents {
         Ok(())
     }
 
-    /// Stops all PEs and waits until the agents can know of it.
-    pub(super) async fn pause(&self) {
+    /// Stops this process, with all PEs, until it is to go on. The agents know of it, and do not
+    /// wait for signs of life.
+    pub(super) async fn pause(&mut self) {
         self.send_all(&ToAgent::Pause);
         let mut flushed = Vec::new();
         for frames in self.links.iter().filter_map(|link| link.frames.as_ref()) {
@@ -279,10 +281,7 @@ impl Agents {
             }
         };
         let _ = timeout(LEASE / 2, all).await;
-    }
-
-    /// Has all PEs go on.
-    pub(super) fn resume(&mut self) {
+        stop();
         self.send_all(&ToAgent::Resume);
         self.links.iter_mut().for_each(|link| link.silent = 0);
         self.beat_at = Instant::now();

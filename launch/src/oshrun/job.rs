@@ -29,6 +29,8 @@ use super::{
 
 /// How long a job that is to end waits for a reader of its output that does not read.
 const TO_READ: Duration = Duration::from_secs(1);
+/// How long it takes, at the most, to collect what PEs of other machines have recorded.
+const TO_COLLECT: Duration = Duration::from_secs(10);
 /// How long PEs have to end by themselves when a PE has called `global_exit`.
 const TO_LEAVE: Duration = Duration::from_millis(500);
 /// How long what may be the consequence of a PE's end waits for that to be known.
@@ -111,7 +113,8 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
             job.take(step);
         }
     }
-    Ok(job.finish(&mut signals).await)
+    let collects = options.plan.trace.is_some() && !options.plan.simulated;
+    Ok(job.finish(&mut signals, if collects { TO_COLLECT } else { TO_READ }).await)
 }
 
 /// A job whose PEs are running.
@@ -472,10 +475,11 @@ impl<'a> Job<'a> {
         (self.term_at, self.kill_at) = (None, Some(Instant::now() + TO_END));
     }
 
-    /// Waits until all output is written, unless the user has had enough.
-    async fn finish(mut self, signals: &mut mpsc::UnboundedReceiver<Signal>) -> Verdict {
+    /// Waits until all output is written, unless the user has had enough, or for so long if the job
+    /// is to end.
+    async fn finish(mut self, signals: &mut mpsc::UnboundedReceiver<Signal>, patience: Duration) -> Verdict {
         self.reach.finish();
-        let limit = self.hasten.then(|| Instant::now() + TO_READ);
+        let limit = self.hasten.then(|| Instant::now() + patience);
         tokio::select! {
             () = self.written() => {}
             () = interrupted(signals) => {}

@@ -85,11 +85,7 @@ impl Reach<'_> {
                 stop();
                 here.signal_group(Signal::CONT);
             }
-            Self::Agents(agents) => {
-                agents.pause().await;
-                stop();
-                agents.resume();
-            }
+            Self::Agents(agents) => agents.pause().await,
         }
     }
 

@@ -19,7 +19,6 @@ use super::{
     output::Output,
     places::Places,
     reach::Reach,
-    signals::stop,
 };
 
 /// How long the agents of all machines have to start their PEs.
@@ -150,8 +149,7 @@ async fn all_started(
                     limit = limit.min(Instant::now() + TO_HURRY);
                 }
                 match signal {
-                    // Nothing that the terminal would have to stop is under way.
-                    Signal::TSTP => stop(),
+                    Signal::TSTP => agents.pause().await,
                     signal => meanwhile.missed.push(signal),
                 }
             }
