@@ -222,6 +222,18 @@ fn a_timeout_has_all_hosts_in_its_table() {
 }
 
 #[test]
+fn a_pe_that_does_not_come_to_init_is_named_with_its_host() {
+    let script = format!("{PE} [ $pe = 3 ] && exec sleep 100; exec {} busy", program().display());
+    let options = ["-x", "SHMEM_HANG_TIMEOUT=1", "--timeout", "3", "/bin/sh", "-c", &script];
+    let ended = on("a:2,b:2", &options);
+    let first = ended.stderr.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("oshrun: PEs 0-2 wait in init for PE 3 (pid ") && first.ends_with(" on host b)"),
+        "{ended:?}"
+    );
+}
+
+#[test]
 fn pes_start_in_the_folder_and_with_the_variables_that_are_asked_for() {
     let folder = Folder::new("machines-wdir");
     std::fs::copy("/bin/pwd", folder.path("where")).expect("copied");
