@@ -1,7 +1,11 @@
 //! Checks that need another build than the tests: loom, miri and AddressSanitizer; several hosts;
 //! and many repetitions.
 
-use std::{env, path::PathBuf, time::Instant};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use crate::{
     debian, programs,
@@ -145,6 +149,13 @@ pub(crate) fn open_mpi() -> Result<(), Failure> {
     let tools = || ["mpirun", "ip"].iter().all(|tool| Job::new("which", [tool]).works());
     let present = || tools() && debian::compiles("mpicc", "mpi.h");
     debian::install("Open MPI or iproute2 is", &["openmpi-bin", "libopenmpi-dev", "iproute2"], present)
+}
+
+/// Installs ssh and its daemon, which `oshrun` reaches other machines by, if they are missing.
+pub(crate) fn ssh() -> Result<(), Failure> {
+    let tools = || ["ssh", "ssh-keygen", "ip"].iter().all(|tool| Job::new("which", [tool]).works());
+    let present = || tools() && Path::new("/usr/sbin/sshd").exists();
+    debian::install("ssh is", &["openssh-client", "openssh-server", "iproute2"], present)
 }
 
 /// Installs Slurm, whose `srun` offers PMIx too, if it is missing. Its daemons do not run without

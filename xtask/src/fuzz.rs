@@ -35,6 +35,7 @@ const PARSERS: [(&str, &[&str]); 4] = [
     (
         "oxshmem-launch",
         &[
+            "oshrun::frame::tests::frames_are_taken_or_refused_whatever_is_in_them",
             "oshrun::exchanges::tests::calls_are_answered_or_refused_in_whatever_order_pes_make_them",
             "trace::read::tests::recordings_are_read_or_refused_whatever_is_in_them",
         ],

@@ -104,8 +104,8 @@ fn tools() -> Outcome {
     if let Err(failure) = checks::ucx() {
         println!("{failure}");
     }
-    // And those of other launchers, and of MPI programs.
-    for outcome in [checks::open_mpi(), checks::slurm()] {
+    // And those of other launchers, of MPI programs, and of machines that ssh reaches.
+    for outcome in [checks::open_mpi(), checks::slurm(), checks::ssh()] {
         if let Err(failure) = outcome {
             println!("{failure}");
         }

@@ -1,4 +1,4 @@
-//! `oshrun`, the launcher of oxshmem jobs on one host.
+//! `oshrun`, the launcher of oxshmem jobs.
 
 fn main() -> std::process::ExitCode {
     oxshmem_launch::oshrun::main()

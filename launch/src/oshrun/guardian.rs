@@ -4,18 +4,24 @@
 //! other end only the launcher holds. When the launcher is gone, however that came about, the read
 //! ends and the guardian kills the group. It is not reaped before the launcher ends, so that the
 //! group's number cannot come to mean another group.
+//!
+//! That of an agent also ends both if the agent stands still: the job has then given up this
+//! machine, and what closes the connection may be unable to reach a process that is stopped.
 
 use std::{
     io,
-    os::fd::{AsFd, AsRawFd, OwnedFd, RawFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
+    time::Duration,
 };
 
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{OFlags, fcntl_getfl, fcntl_setfl},
     io::Errno,
     pipe::{PipeFlags, pipe_with},
     process::{
-        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid, kill_current_process_group,
-        kill_process_group, setpgid, waitid, waitpid,
+        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpgrp, getpid, getppid,
+        kill_current_process_group, kill_process, kill_process_group, setpgid, waitid, waitpid,
     },
 };
 use tokio::io::{Interest, unix::AsyncFd};
@@ -29,20 +35,22 @@ pub(super) struct Guardian {
     /// A pipe that ends when the guardian does. (A descriptor of the process would need Linux 5.3.)
     process: OwnedFd,
     /// Closed by the kernel when the launcher ends.
-    _lifeline: OwnedFd,
+    lifeline: OwnedFd,
 }
 
 impl Guardian {
-    /// Forks the guardian. To be called while the process has one thread.
-    pub(super) fn start() -> io::Result<Self> {
+    /// Forks the guardian. To be called while the process has one thread. With a `lease`, this
+    /// process has to [`beat`](Self::beat) more often than that.
+    pub(super) fn start(lease: Option<Duration>) -> io::Result<Self> {
         let (watched, lifeline) = pipe_with(PipeFlags::CLOEXEC)?;
         let (process, held) = pipe_with(PipeFlags::CLOEXEC)?;
         // The guardian is born with every signal blocked and never unblocks one. A job may be sent
         // a signal before the guardian has run for the first time.
         let former = block_signals()?;
+        let launcher = getpid();
         // SAFETY: there is no other thread whose locks the child could find taken.
         let child = match unsafe { libc::fork() } {
-            0 => watch([watched.as_raw_fd(), held.as_raw_fd()]),
+            0 => watch([watched.as_raw_fd(), held.as_raw_fd()], lease, launcher),
             -1 => Err(io::Error::last_os_error()),
             child => Ok(child),
         };
@@ -50,7 +58,15 @@ impl Guardian {
         let pid = Pid::from_raw(child?).ok_or(io::ErrorKind::InvalidData)?;
         // The child does the same. Whichever is first, the group exists when PEs join it.
         setpgid(Some(pid), Some(pid))?;
-        Ok(Self { pid, process, _lifeline: lifeline })
+        let flags = fcntl_getfl(&lifeline)?;
+        fcntl_setfl(&lifeline, flags | OFlags::NONBLOCK)?;
+        Ok(Self { pid, process, lifeline })
+    }
+
+    /// Shows the guardian that this process goes on.
+    pub(super) fn beat(&self) {
+        // Where there is no room, there are signs enough.
+        let _ = rustix::io::write(&self.lifeline, &[0]);
     }
 
     /// Its number, which is also that of the PEs' process group.
@@ -110,21 +126,19 @@ fn set_blocked_signals(mask: &libc::sigset_t) -> io::Result<()> {
 }
 
 /// What the guardian does, with the end of the launcher's pipe that it watches and the end of its
-/// own that it holds.
-fn watch(pipes: [RawFd; 2]) -> ! {
+/// own that it holds, until the `launcher` is gone or has been silent for longer than its lease.
+fn watch(pipes: [RawFd; 2], lease: Option<Duration>, launcher: Pid) -> ! {
     let _ = setpgid(None, None);
     // By another name than the launcher's, so that a `pkill oshrun` leaves one of the two.
     let _ = rustix::thread::set_name(c"osh-guardian");
     // Above all our own copy of the other end of what we watch, and what a process that reads the
     // launcher's output waits for the end of.
     close_all_but(pipes);
-    let mut byte = [0_u8];
-    loop {
-        // SAFETY: the buffer has room for the one byte.
-        let read = unsafe { libc::read(pipes[0], byte.as_mut_ptr().cast(), 1) };
-        if read >= 0 || Errno::from_io_error(&io::Error::last_os_error()) != Some(Errno::INTR) {
-            break;
-        }
+    // SAFETY: nothing closes it before this process ends.
+    let watched = unsafe { BorrowedFd::borrow_raw(pipes[0]) };
+    if !is_gone(watched, lease) && getppid() == Some(launcher) {
+        // It stands still, and is our parent: the number is its own.
+        let _ = kill_process(launcher, Signal::KILL);
     }
     if getpgrp() == getpid() {
         let _ = kill_current_process_group(Signal::KILL);
@@ -132,6 +146,26 @@ fn watch(pipes: [RawFd; 2]) -> ! {
     // Only reached if the guardian could not become a leader.
     // SAFETY: ends the process without running what is registered to run at the launcher's end.
     unsafe { libc::_exit(0) }
+}
+
+/// Waits until the other end of a pipe is closed, which is true, or nothing was written to it for
+/// longer than the lease.
+fn is_gone(watched: BorrowedFd<'_>, lease: Option<Duration>) -> bool {
+    let limit = lease.and_then(|lease| Timespec::try_from(lease).ok());
+    let mut bytes = [0_u8; 64];
+    loop {
+        match poll(&mut [PollFd::from_borrowed_fd(watched, PollFlags::IN)], limit.as_ref()) {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(_) => return true,
+        }
+        match rustix::io::read(watched, &mut bytes) {
+            Ok(0) => return true,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return true,
+        }
+    }
 }
 
 /// Closes every descriptor of this process but those two.
@@ -171,7 +205,7 @@ mod tests {
     fn a_signal_that_comes_before_the_guardian_has_run_does_not_end_it() {
         for _ in 0..20 {
             // This process has other threads. The child takes no lock, so it does not matter here.
-            let guardian = Guardian::start().unwrap();
+            let guardian = Guardian::start(None).unwrap();
             guardian.signal_group(Signal::TERM);
             guardian.signal_group(Signal::TSTP);
             std::thread::sleep(std::time::Duration::from_millis(5));

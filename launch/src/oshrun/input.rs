@@ -34,6 +34,16 @@ pub(super) enum StdinTo {
     All,
 }
 
+/// Where it comes from.
+pub(super) enum InputFrom {
+    /// This process's own, which a PE may inherit.
+    Own,
+    /// This process's own, which is passed on in any case.
+    OwnPassedOn,
+    /// Another file, which is passed on.
+    File(File),
+}
+
 /// What becomes of it.
 pub(super) struct Input {
     to: StdinTo,
@@ -43,19 +53,23 @@ pub(super) struct Input {
 
 impl Input {
     /// Starts the thread that reads, if one is needed. It reads nothing yet.
-    pub(super) fn start(to: StdinTo) -> io::Result<Self> {
-        let passed_on = match to {
-            StdinTo::None => false,
-            StdinTo::Zero => io::stdin().is_terminal(),
-            StdinTo::All => true,
+    pub(super) fn start(to: StdinTo, from: InputFrom) -> io::Result<Self> {
+        let passed_on = match (to, &from) {
+            (StdinTo::None, _) => false,
+            (StdinTo::Zero, InputFrom::Own) => io::stdin().is_terminal(),
+            _ => true,
         };
         if !passed_on {
             return Ok(Self { to, reader: None });
         }
+        let from = match from {
+            InputFrom::File(file) => file,
+            InputFrom::Own | InputFrom::OwnPassedOn => File::from(io::stdin().as_fd().try_clone_to_owned()?),
+        };
         let (reader, pipes) = mpsc::channel();
         let run = move || {
             if let Ok(pipes) = pipes.recv() {
-                pass_on(pipes);
+                pass_on(from, pipes);
             }
         };
         std::thread::Builder::new().name("stdin".to_owned()).spawn(run)?;
@@ -81,11 +95,9 @@ impl Input {
     }
 }
 
-/// Passes standard input on until it ends, or no PE reads any more. Nothing waits for it.
-fn pass_on(pipes: Vec<OwnedFd>) {
+/// Passes input on until it ends, or no PE reads any more. Nothing waits for it.
+fn pass_on(mut from: File, pipes: Vec<OwnedFd>) {
     let mut pipes: Vec<File> = pipes.into_iter().map(File::from).collect();
-    let Ok(from) = io::stdin().as_fd().try_clone_to_owned() else { return };
-    let mut from = File::from(from);
     let mut bytes = vec![0; 64 << 10];
     while !pipes.is_empty() {
         // A thread that reads a terminal from the background stops the process; one that waits for

@@ -1,71 +1,63 @@
 //! A job from its first process to its last: the event loop around [`Lifecycle`] and [`Exchanges`].
 
-use std::{io, os::fd::OwnedFd, pin::pin, time::Duration};
+use std::{io, pin::pin, time::Duration};
 
-use oxshmem_job::{
-    lifeline::Lifeline,
-    wire::{Inbox, Kind, Message, Outbox, TELL_NOTHING},
-};
-use rustix::{
-    io::Errno,
-    net::{Shutdown, shutdown},
-    process::{Pid, Signal, kill_process},
-};
+use oxshmem_job::wire::{Kind, TELL_NOTHING};
+use rustix::process::Signal;
 use tokio::{
-    io::{Interest, unix::AsyncFd},
-    net::unix::pipe,
-    process::Child,
-    signal::unix::{SignalKind, signal},
-    sync::{mpsc, watch},
+    sync::mpsc,
     task::JoinSet,
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep_until},
 };
 
 use super::{
-    diagnosis::Diagnosis,
-    exchanges::{Exchanges, Mail},
+    agents::silence,
+    diagnosis::{Diagnosis, Facts},
+    events::{HostEvent, JobEvent, PeEvent},
+    exchanges::Exchanges,
+    frame::ToAgent,
     guardian::Guardian,
-    input::Input,
-    lifecycle::{Known, Lifecycle, Step, TO_END, TO_HEED, Verdict},
+    lifecycle::{About, Known, Lifecycle, Step, TO_END, TO_HEED, Verdict},
     options::RunOptions,
-    output::{Loss, Output, Stream, relay},
-    pe::{Exit, Pe, Starter, is_ending},
+    output::{Loss, Output},
+    pe::Exit,
     places::Places,
+    reach::Reach,
+    signals::{interrupted, signals},
+    start::{NotStarted, Started, Ways, no_thread, start},
 };
 
 /// How long a job that is to end waits for a reader of its output that does not read.
 const TO_READ: Duration = Duration::from_secs(1);
+/// How long it takes, at the most, to collect what PEs of other machines have recorded.
+const TO_COLLECT: Duration = Duration::from_secs(10);
 /// How long PEs have to end by themselves when a PE has called `global_exit`.
 const TO_LEAVE: Duration = Duration::from_millis(500);
 /// How long what may be the consequence of a PE's end waits for that to be known.
 const TO_BLAME: Duration = Duration::from_secs(1);
+/// How long agents have to say what their PEs are in.
+const TO_LOOK: Duration = Duration::from_secs(1);
 
 /// Runs a job. `Err` says why it could not be started, in which case none of it is left.
 pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Verdict, String> {
     let cannot = |error: io::Error| format!("cannot start: {error}");
     let mut signals = signals().map_err(cannot)?;
-    let no_thread =
-        |error: io::Error| format!("cannot start: there is no thread for input and output: {error}");
     let (output, losses) = Output::start().map_err(no_thread)?;
-    let input = Input::start(options.stdin).map_err(no_thread)?;
-    let lifeline = Lifeline::of_group(guardian.pid()).map_err(cannot)?;
-    let starter = Starter::new(options, guardian.pid(), &lifeline, &input).map_err(cannot)?;
-    let mut pes = Vec::with_capacity(options.n_pes);
-    for number in 0..options.n_pes {
-        match starter.start(number) {
-            Ok(pe) => pes.push(pe),
-            Err(error) => {
-                guardian.signal_group(Signal::KILL);
-                for pe in &mut pes {
-                    let _: Result<_, _> = pe.child.wait().await;
-                }
-                let name = options.name.to_string_lossy();
-                return Err(format!("cannot start {name} as PE {number}: {error}"));
-            }
+    let (send_event, events) = mpsc::unbounded_channel();
+    let ways = Ways { output: &output, signals: &mut signals, events: (send_event, events) };
+    let Started { reach, places, pids, early, events, missed } = match start(options, guardian, ways).await {
+        Ok(started) => started,
+        Err(NotStarted::Refused(reason)) => return Err(reason),
+        Err(NotStarted::Interrupted(signal)) => return Ok(Verdict::of_signal(signal)),
+    };
+    let outlets = Outlets { output, losses };
+    let mut job = Job::new(places, reach, pids, (events, outlets));
+    early.into_iter().for_each(|event| job.take_event(event));
+    for signal in missed {
+        if let Some(step) = job.lifecycle.signalled(signal) {
+            job.take(step);
         }
     }
-    let outlets = Outlets { output, losses };
-    let mut job = Job::new(options, guardian, starter.machine(), pes, &input, outlets).map_err(cannot)?;
 
     let unguarded = guardian.ended();
     let mut unguarded = pin!(unguarded);
@@ -73,13 +65,13 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
     let mut deadline = options.timeout.map(|limit| Instant::now() + limit);
     while job.lifecycle.goes_on() {
         let step = tokio::select! {
-            Some((pe, event)) = job.events.recv() => {
-                job.take_event(pe, event);
+            Some(event) = job.events.recv() => {
+                job.take_event(event);
                 None
             }
             Some(signal) = signals.recv() => match signal {
                 Signal::TSTP => {
-                    job.pause();
+                    job.reach.pause().await;
                     None
                 }
                 signal => job.lifecycle.signalled(signal),
@@ -99,7 +91,16 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
                 None
             }
             () = at(job.diagnosis.due()) => {
-                job.hang();
+                job.diagnosis.looks();
+                job.look(Why::Hang);
+                None
+            }
+            () = at(job.looking.first().map(|looking| looking.until)) => {
+                job.look_is_over(0);
+                None
+            }
+            () = at(job.reach.beat_at()) => {
+                job.beat();
                 None
             }
             ended = &mut unguarded, if guarded => {
@@ -112,25 +113,25 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
             job.take(step);
         }
     }
-    // Whatever the PEs have left running.
-    guardian.signal_group(Signal::KILL);
-    Ok(job.finish(&mut signals).await)
+    let collects = options.plan.trace.is_some() && !options.plan.simulated;
+    Ok(job.finish(&mut signals, if collects { TO_COLLECT } else { TO_READ }).await)
 }
 
 /// A job whose PEs are running.
 struct Job<'a> {
-    guardian: &'a Guardian,
+    reach: Reach<'a>,
     lifecycle: Lifecycle,
     exchanges: Exchanges,
     diagnosis: Diagnosis,
     /// What PEs were in when the verdict was made.
     last_seen: String,
-    to_pes: Vec<mpsc::UnboundedSender<Order>>,
-    events: mpsc::UnboundedReceiver<(usize, PeEvent)>,
+    /// The looks at PEs that are under way, the oldest first, and how many there have been.
+    looking: Vec<Looking>,
+    looks: u64,
+    events: mpsc::UnboundedReceiver<JobEvent>,
     outlets: Outlets,
-    relays: JoinSet<()>,
-    /// Tells the relays that nothing more will be printed.
-    over: watch::Sender<bool>,
+    /// Messages that are being written.
+    messages: JoinSet<()>,
     /// When PEs that were asked to end get SIGTERM, and the PE that asked for it, which gets none.
     term_at: Option<Instant>,
     spare: Option<usize>,
@@ -146,119 +147,166 @@ struct Outlets {
     losses: mpsc::UnboundedReceiver<Loss>,
 }
 
-/// What happens to a PE.
-enum PeEvent {
-    Message(Message),
-    /// It cannot be talked to.
-    Broken(io::Error),
-    Exited(Exit),
-}
-
-impl PeEvent {
-    /// Whether another PE's end may be the cause of it.
-    fn may_follow(&self) -> bool {
-        match self {
-            Self::Message(message) => message.kind == Kind::Abort && message.value != 0,
-            Self::Exited(exit) => matches!(exit, Exit::Status(_) | Exit::Signal(libc::SIGABRT)),
-            Self::Broken(_) => false,
-        }
-    }
-}
-
 /// Ends of PEs that may have been caused by another's being killed, which the kernel has yet to
 /// report: it closes the connections of a process first, and a PE that sees that may leave before.
 #[derive(Default)]
 struct Held {
     /// Whose ends are waited for.
     ending: Vec<usize>,
+    /// Hosts that were asked for those, and have not answered.
+    asked: Vec<usize>,
     events: Vec<(usize, PeEvent)>,
     /// For so long.
     until: Option<Instant>,
 }
 
-/// What is to be done about a PE.
-enum Order {
-    Send(Message),
-    /// Nothing is sent after it, which PEs that wait for something else see too.
-    SendLast(Message),
-    Signal(Signal),
+/// A look at what all PEs are in.
+struct Looking {
+    number: u64,
+    why: Why,
+    /// What is known so far.
+    facts: Facts,
+    /// The hosts that have not answered.
+    waiting: Vec<usize>,
+    until: Instant,
+}
+
+/// What PEs are looked at for.
+#[derive(Clone, Copy)]
+enum Why {
+    /// The job seems to hang.
+    Hang,
+    /// The user asks.
+    Show,
+    /// The job ends, with a message about this.
+    End(About),
 }
 
 impl<'a> Job<'a> {
     fn new(
-        options: &RunOptions,
-        guardian: &'a Guardian,
-        machine: &str,
-        pes: Vec<Pe>,
-        input: &Input,
-        outlets: Outlets,
-    ) -> io::Result<Self> {
-        let places = Places::new(options.hosts.clone(), machine);
-        let lifecycle =
-            Lifecycle::new(places.clone(), pes.iter().map(|pe| pe.child.id().unwrap_or_default()));
-        let (send_event, events) = mpsc::unbounded_channel();
-        let over = watch::Sender::new(false);
-        let mut relays = JoinSet::new();
-        let mut inputs = Vec::new();
-        let mut to_pes = Vec::with_capacity(pes.len());
-        for (number, Pe { mut child, socket }) in pes.into_iter().enumerate() {
-            if let Some(stdin) = child.stdin.take() {
-                inputs.push(stdin.into_owned_fd()?);
-            }
-            let stdout = child.stdout.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
-            let stderr = child.stderr.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
-            for (stream, pipe) in [(Stream::Out, stdout), (Stream::Err, stderr)] {
-                let Some(pipe) = pipe else { continue };
-                let from = pipe::Receiver::from_owned_fd(pipe)?;
-                let (output, over) = (outlets.output.clone(), over.subscribe());
-                relays.spawn(relay(number, stream, options.tag_output, from, output, over));
-            }
-            let (to_pe, orders) = mpsc::unbounded_channel();
-            to_pes.push(to_pe);
-            let report = EventSender { pe: number, events: send_event.clone() };
-            // SAFETY: `AsyncFd` owns the descriptor, and nothing closes it in between.
-            let socket = unsafe { AsyncFd::register(socket)? };
-            tokio::spawn(attend(child, socket, orders, report));
-        }
-        input.feed(inputs);
-        let exchanges = Exchanges::new(places.clone());
-        let diagnosis = Diagnosis::new(places);
-        Ok(Self {
-            guardian,
-            lifecycle,
-            exchanges,
-            diagnosis,
+        places: Places,
+        reach: Reach<'a>,
+        pids: Vec<u32>,
+        (events, outlets): (mpsc::UnboundedReceiver<JobEvent>, Outlets),
+    ) -> Self {
+        Self {
+            reach,
+            lifecycle: Lifecycle::new(places.clone(), pids.into_iter()),
+            exchanges: Exchanges::new(places.clone()),
+            diagnosis: Diagnosis::new(places),
             last_seen: String::new(),
-            to_pes,
+            looking: Vec::new(),
+            looks: 0,
             events,
             outlets,
-            relays,
-            over,
+            messages: JoinSet::new(),
             term_at: None,
             spare: None,
             kill_at: None,
             held: Held::default(),
             hasten: false,
-        })
+        }
     }
 
     /// Takes note of what happened, at once or after what caused it.
-    fn take_event(&mut self, pe: usize, event: PeEvent) {
+    fn take_event(&mut self, event: JobEvent) {
+        match event {
+            JobEvent::Pe(pe, event) => self.take_pe_event(pe, event),
+            JobEvent::Host(host, event) => self.take_host_event(host, event),
+        }
+        if self.held.ending.is_empty() && self.held.asked.is_empty() {
+            self.release();
+        }
+    }
+
+    fn take_pe_event(&mut self, pe: usize, event: PeEvent) {
+        // Nothing comes after a PE's end, but from a host that was given up.
+        if !self.lifecycle.is_alive(pe) {
+            return;
+        }
         let may_follow = event.may_follow() && self.lifecycle.known(pe) == Known::Inside;
         let place = self.held.ending.iter().position(|&ending| ending == pe);
         if let (Some(place), PeEvent::Exited(_)) = (place, &event) {
             self.held.ending.swap_remove(place);
         } else if may_follow && self.held.until.is_none() && self.lifecycle.verdict_so_far().is_none() {
-            let others = self.lifecycle.pids().into_iter().enumerate().filter(|&(other, _)| other != pe);
-            let ending = others.filter(|&(other, pid)| self.lifecycle.is_alive(other) && is_ending(pid));
-            self.held.ending = ending.map(|(other, _)| other).collect();
-            self.held.until = (!self.held.ending.is_empty()).then(|| Instant::now() + TO_BLAME);
+            match &self.reach {
+                Reach::Here(here, _) => {
+                    let lifecycle = &self.lifecycle;
+                    self.held.ending = here.ending(|other| other != pe && lifecycle.is_alive(other));
+                }
+                Reach::Agents(agents) => self.held.asked = agents.send_all(&ToAgent::WhichEnd),
+            }
+            let waits = !self.held.ending.is_empty() || !self.held.asked.is_empty();
+            self.held.until = waits.then(|| Instant::now() + TO_BLAME);
         }
-        match may_follow && self.held.until.is_some() {
+        // What a PE has sent after something that is held is no earlier than that.
+        let is_behind = self.held.events.iter().any(|&(held, _)| held == pe);
+        match is_behind || may_follow && self.held.until.is_some() {
             true => self.held.events.push((pe, event)),
             false => self.note(pe, event),
         }
-        if self.held.ending.is_empty() {
+    }
+
+    fn take_host_event(&mut self, host: usize, event: HostEvent) {
+        match event {
+            HostEvent::Ending(pes) => {
+                let Some(place) = self.held.asked.iter().position(|&asked| asked == host) else { return };
+                self.held.asked.swap_remove(place);
+                let Held { ending, events, .. } = &mut self.held;
+                let is_held = |pe| events.iter().any(|&(held, _)| held == pe);
+                ending.extend(pes.into_iter().filter(|&pe| self.lifecycle.is_alive(pe) && !is_held(pe)));
+            }
+            HostEvent::Looked { number, looks, awaited } => {
+                let Some(at) = self.looking.iter().position(|looking| looking.number == number) else {
+                    return;
+                };
+                let Looking { facts, waiting, .. } = &mut self.looking[at];
+                waiting.retain(|&other| other != host);
+                facts.looks.extend(looks);
+                facts.awaited.extend(awaited);
+                if self.looking[at].waiting.is_empty() {
+                    self.look_is_over(at);
+                }
+            }
+            HostEvent::Done => {
+                if let Reach::Agents(agents) = &mut self.reach {
+                    agents.done(host);
+                }
+            }
+            HostEvent::Gone(how) | HostEvent::Refused(how) => self.lose(host, &how),
+            HostEvent::Started(_) => {}
+        }
+    }
+
+    /// A host is lost.
+    fn lose(&mut self, host: usize, how: &str) {
+        let Reach::Agents(agents) = &mut self.reach else { return };
+        let is_over = agents.is_done(host);
+        if !agents.gone(host) || is_over {
+            return;
+        }
+        let (name, pes) = agents.host(host);
+        let step = self.lifecycle.host_lost(name, pes.clone(), how);
+        self.held.asked.retain(|&asked| asked != host);
+        self.held.ending.retain(|pe| !pes.contains(pe));
+        if let Some(step) = step {
+            self.take(step);
+        }
+        for at in (0..self.looking.len()).rev() {
+            self.looking[at].waiting.retain(|&other| other != host);
+            if self.looking[at].waiting.is_empty() {
+                self.look_is_over(at);
+            }
+        }
+    }
+
+    /// Gives a sign of life, and looks for those of others.
+    fn beat(&mut self) {
+        let Reach::Agents(agents) = &mut self.reach else { return };
+        for host in agents.beat() {
+            self.lose(host, &silence());
+        }
+        if self.held.ending.is_empty() && self.held.asked.is_empty() {
             self.release();
         }
     }
@@ -276,6 +324,14 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// PE `pe` has left or ended.
+    fn left(&mut self, pe: usize) {
+        let lifecycle = &self.lifecycle;
+        if let Some(boards) = self.reach.boards() {
+            boards.left(pe, |pe| lifecycle.known(pe) == Known::Inside);
+        }
+    }
+
     /// What to do about what happened.
     fn on(&mut self, pe: usize, event: PeEvent) -> Option<Step> {
         let message = match event {
@@ -283,14 +339,16 @@ impl<'a> Job<'a> {
             PeEvent::Broken(error) => return self.lifecycle.failed(pe, &error.to_string()),
             PeEvent::Exited(exit) => {
                 let step = self.lifecycle.exited(pe, exit);
-                self.diagnosis.left(pe, |pe| self.lifecycle.known(pe));
+                self.left(pe);
                 return step;
             }
         };
         let ticket = message.ticket;
         let mail = match message.kind {
             Kind::Join => {
-                self.diagnosis.joined(pe);
+                if let Some(boards) = self.reach.boards() {
+                    boards.joined(pe);
+                }
                 return self.lifecycle.joined(pe);
             }
             Kind::Stuck => {
@@ -299,7 +357,7 @@ impl<'a> Job<'a> {
             }
             Kind::Finalized => {
                 self.lifecycle.finalized(pe);
-                self.diagnosis.left(pe, |pe| self.lifecycle.known(pe));
+                self.left(pe);
                 return None;
             }
             Kind::Abort => {
@@ -311,7 +369,9 @@ impl<'a> Job<'a> {
                 message.into_body().and_then(|body| self.exchanges.exchange(pe, ticket, want, body))
             }
             Kind::Offer => {
-                self.diagnosis.offer(pe, message.descriptors());
+                if let Some(boards) = self.reach.boards() {
+                    boards.offer(pe, message.descriptors());
+                }
                 self.exchanges.offer(pe, message)
             }
             Kind::Fetch => self.exchanges.fetch(pe, ticket),
@@ -319,41 +379,55 @@ impl<'a> Job<'a> {
                 Err(io::ErrorKind::InvalidData.into())
             }
         };
-        match mail {
-            Ok(mail) => {
-                self.deliver(mail);
-                None
-            }
+        match mail.and_then(|mail| self.reach.deliver(mail)) {
+            Ok(()) => None,
             Err(error) => self.lifecycle.failed(pe, &error.to_string()),
         }
     }
 
-    fn deliver(&self, mail: Mail) {
-        for (pe, message) in mail {
-            self.order(pe, Order::Send(message));
+    /// Looks at what the PEs are in.
+    fn look(&mut self, why: Why) {
+        let pids = self.lifecycle.pids();
+        let known = (0..pids.len()).map(|pe| self.lifecycle.known(pe)).collect();
+        let mut facts = Facts { pids, known, looks: Vec::new(), awaited: self.exchanges.awaited() };
+        let number = self.looks;
+        self.looks += 1;
+        let waiting = match &self.reach {
+            Reach::Here(_, boards) => {
+                facts.looks = boards.look();
+                Vec::new()
+            }
+            Reach::Agents(agents) => agents.send_all(&ToAgent::Look(number)),
+        };
+        let is_over = waiting.is_empty();
+        self.looking.push(Looking { number, why, facts, waiting, until: Instant::now() + TO_LOOK });
+        if is_over {
+            self.look_is_over(self.looking.len() - 1);
         }
     }
 
-    fn order(&self, pe: usize, order: Order) {
-        // Fails if the PE has ended, which is as well.
-        let _ = self.to_pes[pe].send(order);
-    }
-
-    /// Prints what the PEs of a job that seems to be stuck are in.
-    fn hang(&mut self) {
-        let known = |pe| self.lifecycle.known(pe);
-        let awaited = self.exchanges.awaited();
-        let text = self.diagnosis.hang(&self.lifecycle.pids(), known, &awaited, Instant::now());
-        // A job that is being ended hangs no more.
-        if let Some(text) = text.filter(|_| self.lifecycle.verdict_so_far().is_none()) {
-            self.tell(text);
+    /// All that will be known of a look is known.
+    fn look_is_over(&mut self, at: usize) {
+        let Looking { why, mut facts, .. } = self.looking.remove(at);
+        facts.awaited.sort_unstable();
+        facts.awaited.dedup();
+        match why {
+            Why::Hang => {
+                let text = self.diagnosis.hang(&facts, Instant::now());
+                // A job that is being ended hangs no more.
+                if let Some(text) = text.filter(|_| self.lifecycle.verdict_so_far().is_none()) {
+                    self.tell(text);
+                }
+            }
+            Why::Show => self.tell(self.diagnosis.show(&facts)),
+            Why::End(about) => self.last_seen = self.diagnosis.end(&facts, about),
         }
     }
 
     /// Prints a message, beside the loop, because the reader of the output may be slow.
     fn tell(&mut self, text: String) {
         let output = self.outlets.output.clone();
-        self.relays.spawn(async move { output.tell(text.as_bytes()).await });
+        self.messages.spawn(async move { output.tell(text.as_bytes()).await });
     }
 
     /// Does what the lifecycle asks for.
@@ -362,26 +436,18 @@ impl<'a> Job<'a> {
             && verdict.message.is_some()
         {
             // Before the others are informed, and turn to something else.
-            let known = |pe| self.lifecycle.known(pe);
-            self.last_seen = self.diagnosis.end(&self.lifecycle.pids(), known, verdict.about);
+            self.look(Why::End(verdict.about));
         }
         let notice = self.lifecycle.take_notice();
         let asked = notice.as_ref().is_some_and(|notice| notice.kind == Kind::GlobalExit);
         if let Some(notice) = notice {
-            for pe in 0..self.to_pes.len() {
-                let notice = notice.clone();
-                self.order(pe, if asked { Order::SendLast(notice) } else { Order::Send(notice) });
-            }
+            self.reach.inform_all(notice, asked);
         }
         match step {
-            Step::Show => {
-                let known = |pe| self.lifecycle.known(pe);
-                let text = self.diagnosis.show(&self.lifecycle.pids(), known);
-                self.tell(text);
-            }
-            Step::Forward(Signal::USR2) => self.signal_pes(Signal::USR2, None),
+            Step::Show => self.look(Why::Show),
+            Step::Forward(Signal::USR2) => self.reach.signal_pes(Signal::USR2, None),
             Step::Forward(signal) => {
-                self.guardian.signal_group(signal);
+                self.reach.signal_group(signal);
                 self.kill_at = Some(Instant::now() + TO_HEED);
                 self.hasten = true;
             }
@@ -394,7 +460,7 @@ impl<'a> Job<'a> {
                 }
             }
             Step::Kill => {
-                self.guardian.signal_group(Signal::KILL);
+                self.reach.signal_group(Signal::KILL);
                 (self.term_at, self.kill_at) = (None, None);
             }
         }
@@ -403,69 +469,60 @@ impl<'a> Job<'a> {
     /// Sends SIGTERM, and SIGKILL a while later.
     fn terminate(&mut self) {
         match self.spare {
-            None => self.guardian.signal_group(Signal::TERM),
-            spare => self.signal_pes(Signal::TERM, spare),
+            None => self.reach.signal_group(Signal::TERM),
+            spare => self.reach.signal_pes(Signal::TERM, spare),
         }
         (self.term_at, self.kill_at) = (None, Some(Instant::now() + TO_END));
     }
 
-    /// Stops with the PEs, which the terminal does not stop since they are in a process group of
-    /// their own, and goes on with them.
-    fn pause(&self) {
-        self.guardian.signal_group(Signal::TSTP);
-        stop();
-        self.guardian.signal_group(Signal::CONT);
-    }
-
-    fn signal_pes(&self, signal: Signal, spare: Option<usize>) {
-        for pe in (0..self.to_pes.len()).filter(|&pe| Some(pe) != spare) {
-            self.order(pe, Order::Signal(signal));
-        }
-    }
-
-    /// Waits until all output is written, unless the user has had enough.
-    async fn finish(mut self, signals: &mut mpsc::UnboundedReceiver<Signal>) -> Verdict {
-        self.over.send_replace(true);
-        let limit = self.hasten.then(|| Instant::now() + TO_READ);
-        let ends_ill = self.lifecycle.verdict_so_far().is_some_and(|verdict| verdict.message.is_some());
-        let written = async {
-            while self.relays.join_next().await.is_some() {}
-            if ends_ill {
-                self.outlets.output.tell(b"").await;
-            }
-        };
+    /// Waits until all output is written, unless the user has had enough, or for so long if the job
+    /// is to end.
+    async fn finish(mut self, signals: &mut mpsc::UnboundedReceiver<Signal>, patience: Duration) -> Verdict {
+        self.reach.finish();
+        let limit = self.hasten.then(|| Instant::now() + patience);
         tokio::select! {
-            () = written => {}
+            () = self.written() => {}
             () = interrupted(signals) => {}
             () = at(limit) => {}
         }
         while let Ok((stream, error)) = self.outlets.losses.try_recv() {
             self.lifecycle.unwritten(stream, &error);
         }
+        // Of hosts that have not answered.
+        while !self.looking.is_empty() {
+            self.look_is_over(0);
+        }
+        self.reach.close().await;
         let mut verdict = self.lifecycle.verdict();
         if let Some(message) = &mut verdict.message {
             *message += &self.last_seen;
         }
         verdict
     }
-}
 
-/// Returns when the user has had enough.
-async fn interrupted(signals: &mut mpsc::UnboundedReceiver<Signal>) {
-    while let Some(signal) = signals.recv().await {
-        match signal {
-            Signal::INT | Signal::TERM | Signal::HUP => return,
-            // No PE is left that would have to stop too.
-            Signal::TSTP => stop(),
-            _ => {}
+    /// Returns when all that was printed is written.
+    async fn written(&mut self) {
+        loop {
+            match &mut self.reach {
+                Reach::Here(here, _) => {
+                    here.written().await;
+                    break;
+                }
+                Reach::Agents(agents) if agents.all_done() => break,
+                Reach::Agents(agents) => {
+                    let beat_at = agents.beat_at;
+                    tokio::select! {
+                        Some(event) = self.events.recv() => self.take_event(event),
+                        () = sleep_until(beat_at) => self.beat(),
+                    }
+                }
+            }
+        }
+        while self.messages.join_next().await.is_some() {}
+        if self.lifecycle.verdict_so_far().is_some_and(|verdict| verdict.message.is_some()) {
+            self.outlets.output.tell(b"").await;
         }
     }
-}
-
-/// Stops this process until it is to go on.
-fn stop() {
-    // SAFETY: it touches no memory.
-    unsafe { libc::raise(libc::SIGSTOP) };
 }
 
 /// Returns at `time`, or never.
@@ -473,121 +530,5 @@ async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,
         None => std::future::pending().await,
-    }
-}
-
-/// The signals that are for the PEs, as they come. Those that ask for what may be switched off, as
-/// by `nohup`, are left alone if it is.
-fn signals() -> io::Result<mpsc::UnboundedReceiver<Signal>> {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let all = [Signal::INT, Signal::TERM, Signal::HUP, Signal::TSTP, Signal::USR1, Signal::USR2];
-    let optional = |kind| matches!(kind, Signal::HUP | Signal::TSTP);
-    for kind in all.into_iter().filter(|&kind| !optional(kind) || !is_ignored(kind)) {
-        let mut incoming = signal(SignalKind::from_raw(kind.as_raw()))?;
-        let sender = sender.clone();
-        tokio::spawn(async move { while incoming.recv().await.is_some() && sender.send(kind).is_ok() {} });
-    }
-    Ok(receiver)
-}
-
-/// Whether this process was started with a signal ignored.
-fn is_ignored(signal: Signal) -> bool {
-    // SAFETY: an all-zero `sigaction` is a valid one.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: asks for the current action without setting another.
-    let asked = unsafe { libc::sigaction(signal.as_raw(), std::ptr::null(), &mut action) };
-    asked == 0 && action.sa_sigaction == libc::SIG_IGN
-}
-
-/// Where the news of one PE goes.
-struct EventSender {
-    pe: usize,
-    events: mpsc::UnboundedSender<(usize, PeEvent)>,
-}
-
-impl EventSender {
-    fn send(&self, event: PeEvent) {
-        // It fails when the loop has ended, and does not matter then.
-        let _ = self.events.send((self.pe, event));
-    }
-}
-
-/// Talks to one PE until its process has ended.
-async fn attend(
-    mut child: Child,
-    socket: AsyncFd<OwnedFd>,
-    mut orders: mpsc::UnboundedReceiver<Order>,
-    report: EventSender,
-) {
-    let (mut inbox, mut outbox) = (Inbox::default(), Outbox::default());
-    // Whether the PE may send more, whether there is something to send to it, and whether that has
-    // to wait a little.
-    let (mut open, mut sending, mut full) = (true, false, false);
-    // Whether nothing will be sent after what is queued.
-    let mut last = false;
-    let status = loop {
-        tokio::select! {
-            status = child.wait() => break status,
-            ready = socket.ready(Interest::READABLE), if open => match ready {
-                Ok(mut ready) => {
-                    open = take_all(&mut inbox, &socket, &report);
-                    ready.clear_ready();
-                }
-                Err(error) => {
-                    open = false;
-                    report.send(PeEvent::Broken(error));
-                }
-            },
-            Some(order) = orders.recv() => match order {
-                Order::Send(message) | Order::SendLast(message) if last => drop(message),
-                Order::Send(message) => {
-                    outbox.push(message);
-                    sending = true;
-                }
-                Order::SendLast(message) => {
-                    outbox.push(message);
-                    (sending, last) = (true, true);
-                }
-                // The number is the PE's for as long as `child` has not been waited for.
-                Order::Signal(signal) => if let Some(pid) = child.id() {
-                    let _ = Pid::from_raw(pid as i32).map(|pid| kill_process(pid, signal));
-                }
-            },
-            Ok(mut ready) = socket.ready(Interest::WRITABLE), if sending && !full => {
-                match outbox.flush(socket.get_ref()) {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready.clear_ready(),
-                    // The kernel has too many descriptors under way for this user.
-                    Err(error) if Errno::from_io_error(&error) == Some(Errno::TOOMANYREFS) => full = true,
-                    // Done, or there is no reader any more.
-                    _ => {
-                        sending = false;
-                        if last {
-                            let _ = shutdown(socket.get_ref(), Shutdown::Write);
-                        }
-                    }
-                }
-            }
-            () = sleep(Duration::from_millis(1)), if full => full = false,
-        }
-    };
-    // What the PE sent before it ended counts before its end.
-    if open {
-        take_all(&mut inbox, &socket, &report);
-    }
-    report.send(PeEvent::Exited(status.map_or(Exit::Status(1), Exit::from)));
-}
-
-/// Takes all messages that are there; false when there will be no more.
-fn take_all(inbox: &mut Inbox, socket: &AsyncFd<OwnedFd>, report: &EventSender) -> bool {
-    loop {
-        match inbox.receive(socket.get_ref()) {
-            Ok(Some(message)) => report.send(PeEvent::Message(message)),
-            Ok(None) => return false,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
-            Err(error) => {
-                report.send(PeEvent::Broken(error));
-                return false;
-            }
-        }
     }
 }

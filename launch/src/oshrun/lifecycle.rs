@@ -4,7 +4,7 @@
 //! The first thing that goes wrong is the *verdict*: it decides the exit status and is the one
 //! message. What goes wrong afterwards is a consequence, and not reported.
 
-use std::{io, time::Duration};
+use std::{io, ops::Range, time::Duration};
 
 use oxshmem_base::printable::printable;
 use oxshmem_job::wire::{Kind, Message};
@@ -42,6 +42,15 @@ pub(super) struct Verdict {
     pub(super) message: Option<String>,
     /// What the message is about.
     pub(super) about: About,
+}
+
+impl Verdict {
+    /// That of a job that was ended by a signal before it had begun.
+    pub(super) fn of_signal(signal: Signal) -> Self {
+        let signal = signal.as_raw();
+        let message = Some(format!("the job was ended by {}", signal_name(signal)));
+        Self { status: Exit::Signal(signal).code(), message, about: About::Nothing }
+    }
 }
 
 /// What a message is about, which decides of which PEs it says what they were in.
@@ -266,6 +275,25 @@ impl Lifecycle {
         self.end(verdict, None, None)
     }
 
+    /// The host `name`, which PEs `pes` are on, is lost: `how` says in which way. Its PEs count as
+    /// ended.
+    pub(super) fn host_lost(&mut self, name: &str, pes: Range<usize>, how: &str) -> Option<Step> {
+        let first = pes.start;
+        for member in self.pes[pes].iter_mut().filter(|member| member.alive) {
+            (member.alive, member.exit) = (false, Some(Exit::WithHost));
+            self.alive -= 1;
+        }
+        let message = format!("host {name} is lost: {}; the job was ended", one_line(how));
+        let notice = Message::new(Kind::Lost).ticket(first as u64);
+        let notice = notice.with_body(format!("its host {name} is lost").into()).ok();
+        let verdict = Verdict { status: Exit::WithHost.code(), message: Some(message), about: About::All };
+        if let Phase::Interrupted(_) = self.phase {
+            self.verdict.get_or_insert(verdict);
+            return None;
+        }
+        self.end(verdict, notice, None)
+    }
+
     /// The launcher cannot go on serving PE `pe`.
     pub(super) fn failed(&mut self, pe: usize, why: &str) -> Option<Step> {
         self.lost(pe, 1, &format!("cannot be served: {}", one_line(why)))
@@ -361,6 +389,20 @@ mod tests {
             message(lifecycle).1,
             "PE 2 (pid 102, host node1-1) exited with status 3; the job was ended"
         );
+    }
+
+    #[test]
+    fn a_lost_host_ends_the_job_and_its_pes_count_as_ended() {
+        let mut lifecycle = lifecycle_on(Hosts::blocks([1, 2]));
+        assert_eq!(lifecycle.host_lost("b", 1..3, "it was\nswitched off"), TERMINATE);
+        let notice = lifecycle.take_notice().unwrap();
+        assert_eq!((notice.kind, notice.ticket), (Kind::Lost, 1));
+        assert_eq!(lifecycle.known(2), Known::Outside("was lost with its host".to_owned()));
+        assert!(lifecycle.goes_on() && lifecycle.is_alive(0) && !lifecycle.is_alive(1));
+        assert_eq!(lifecycle.exited(0, Exit::Signal(15)), None);
+        assert!(!lifecycle.goes_on());
+        let text = "host b is lost: it was switched off; the job was ended";
+        assert_eq!(message(lifecycle), (1, text.to_owned()));
     }
 
     #[test]

@@ -5,13 +5,24 @@
 //! there: they write the PEs' `output` and, where PEs cannot do so themselves, read their `input`.
 //! What happens to the job when a PE ends, a signal comes or time runs out is decided by plain
 //! logic without I/O (`lifecycle`), and so is what PEs exchange through the launcher (`exchanges`).
-//! What PEs are in, when one is stuck or gone, is read off their memory (`diagnosis`). A second
-//! process, the `guardian`, leads the process group that all PEs belong to and kills it should the
-//! launcher be killed.
+//! What PEs are in, when one is stuck or gone, is read off their memory (`boards`, `diagnosis`). A
+//! second process, the `guardian`, leads the process group that all PEs belong to and kills it
+//! should the launcher be killed.
+//!
+//! The PEs of this machine are in `here`. Those of other machines are reached by an `agent` on
+//! each, which has them in its own `here`; `agents` is the way to it, in frames (`frame`). The loop
+//! does not see the difference (`reach`).
 
+mod agent;
+mod agents;
+mod attend;
+mod boards;
 mod diagnosis;
+mod events;
 mod exchanges;
+mod frame;
 mod guardian;
+mod here;
 mod input;
 mod job;
 mod lifecycle;
@@ -19,6 +30,12 @@ mod options;
 mod output;
 mod pe;
 mod places;
+mod plan;
+mod reach;
+mod recordings;
+mod signals;
+mod slots;
+mod start;
 
 use std::{ffi::OsString, io::Write, os::unix::net::UnixStream, path::Path, process::ExitCode};
 
@@ -32,6 +49,9 @@ use options::{RunOptions, Stop};
 /// The status of an `oshrun` that could not start what it was asked to.
 const NOT_STARTED: u8 = 2;
 
+/// What makes this program an agent.
+const AGENT: &str = "--agent";
+
 /// The whole program, from its arguments to its exit status.
 pub fn main() -> ExitCode {
     main_with(std::env::args_os())
@@ -40,7 +60,11 @@ pub fn main() -> ExitCode {
 /// The whole program with other arguments than this process's, of which the first is the program's
 /// name. For programs that start themselves as a job.
 pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let options = match RunOptions::from_args(args) {
+    let args: Vec<OsString> = args.collect();
+    if args.get(1).is_some_and(|arg| arg == AGENT) && args.len() == 2 {
+        return agent::main();
+    }
+    let options = match RunOptions::from_args(args.into_iter()) {
         Ok(options) => options,
         Err(Stop::Answer(text)) => {
             return match std::io::stdout().write_all(text.as_bytes()) {
@@ -56,7 +80,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
         }
         Err(Stop::Refusal(reason)) => return refuse(&reason),
     };
-    if let Some(folder) = &options.trace
+    if let Some(folder) = &options.plan.trace
         && let Err(error) = trace::prepare(folder)
     {
         return refuse(&format!("--trace {}: {error}", folder.display()));
@@ -67,7 +91,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
     pe::leave_outer_job();
     // The guardian is forked here, while there is one thread.
-    let guardian = match Guardian::start() {
+    let guardian = match Guardian::start(None) {
         Ok(guardian) => guardian,
         Err(error) => return refuse(&format!("cannot start the guardian process: {error}")),
     };
@@ -86,7 +110,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
                 // With the table of a hanging job it has several lines.
                 say(&printable_lines(&message));
             }
-            if let Some(Err(reason)) = options.trace.as_deref().map(put_together) {
+            if let Some(Err(reason)) = options.plan.trace.as_deref().map(put_together) {
                 say(&printable(&reason));
             }
             ExitCode::from(end.status)

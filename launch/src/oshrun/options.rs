@@ -7,35 +7,45 @@ use std::{
     time::Duration,
 };
 
-use clap::{CommandFactory, Parser, ValueEnum, error::ErrorKind};
+use clap::{CommandFactory, Parser, error::ErrorKind};
 use oxshmem_base::{Distribution, Hosts, settings::Settings};
-use rustix::{
-    fs::{Access, access},
-    process::{Resource, getrlimit, setrlimit},
-};
+use oxshmem_job::{host_name, job::JOB_VARIABLE};
 
-use super::input::StdinTo;
+use super::{
+    input::StdinTo,
+    plan::{BindTo, MOST_PES, Plan, check_size, find},
+    slots::{self, Slots},
+};
 
 /// What `oshrun` is to do.
 #[derive(Debug)]
 pub(super) struct RunOptions {
-    pub(super) n_pes: usize,
-    /// How PEs are distributed over hosts, and what that comes to.
-    pub(super) distribution: Distribution,
+    /// Which PE is on which host.
     pub(super) hosts: Hosts,
-    pub(super) variables: Vec<(OsString, OsString)>,
-    pub(super) tag_output: bool,
     pub(super) timeout: Option<Duration>,
-    pub(super) bind_to: BindTo,
-    pub(super) stdin: StdinTo,
-    /// The folder that PEs record in what they do.
-    pub(super) trace: Option<PathBuf>,
-    /// The folder that PEs are started in, if it is another than this process's.
-    pub(super) folder: Option<PathBuf>,
-    /// The program as it was named, and the file that this is.
-    pub(super) name: OsString,
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<OsString>,
+    /// What PEs are started with.
+    pub(super) plan: Plan,
+    pub(super) target: Target,
+}
+
+/// Where the PEs are to run.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// On this machine; the program is this file.
+    Here { program: PathBuf },
+    /// On these machines.
+    Machines(Fleet),
+}
+
+/// The machines of a job.
+#[derive(Clone, Debug)]
+pub(super) struct Fleet {
+    /// The hosts in the order of their PEs, with the number of PEs of each.
+    pub(super) hosts: Vec<Slots>,
+    /// The command that starts a program on a host; without one, it is ssh.
+    pub(super) launch_agent: Option<String>,
+    /// What oshrun is called there.
+    pub(super) oshrun: OsString,
 }
 
 /// Why there is nothing to do.
@@ -49,18 +59,7 @@ pub(super) enum Stop {
     Refusal(String),
 }
 
-/// What each PE is bound to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum BindTo {
-    /// Nothing: PEs run where the system puts them
-    #[default]
-    None,
-    /// PE i runs on the i-th CPU that oshrun may use, starting over when there are more PEs than
-    /// CPUs
-    Core,
-}
-
-/// Starts the PEs of an OpenSHMEM job on this host
+/// Starts the PEs of an OpenSHMEM job, on this host or on several
 #[derive(Debug, Parser)]
 #[command(
     name = "oshrun",
@@ -70,9 +69,26 @@ pub(super) enum BindTo {
                   not be started."
 )]
 struct Arguments {
-    /// How many PEs to start; -np is the same
-    #[arg(short = 'n', long = "np", value_name = "N", value_parser = positive, allow_negative_numbers = true, required_unless_present = "trace_report")]
+    /// How many PEs to start; -np is the same. With -H or --hostfile, all that the hosts take
+    /// unless this says fewer, which fill the hosts in order
+    #[arg(short = 'n', long = "np", value_name = "N", value_parser = positive, allow_negative_numbers = true, required_unless_present_any = ["trace_report", "list", "hostfile"])]
     n_pes: Option<usize>,
+
+    /// Starts the PEs on these hosts: names, each with the number of PEs that it takes, or alone
+    /// for one. On each host an oshrun is started, by ssh or as --launch-agent says
+    #[arg(short = 'H', long = "host", visible_alias = "hosts", value_name = "HOST[:N],...", conflicts_with_all = ["hostfile", "fake_hosts"])]
+    list: Option<String>,
+
+    /// Reads the hosts from a file, which has one in each line, as HOST, HOST:N or HOST slots=N,
+    /// and comments behind #
+    #[arg(long, visible_alias = "machinefile", value_name = "FILE", conflicts_with = "fake_hosts")]
+    hostfile: Option<PathBuf>,
+
+    /// Starts a program on a host in place of ssh: the shell runs CMD with the host behind it, or
+    /// in the place of {host}, and behind that the program and its arguments. Its standard input
+    /// and output must be the program's
+    #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
+    launch_agent: Option<String>,
 
     /// Sets an environment variable for all PEs; may be repeated. Without a value, it is oshrun's
     /// own
@@ -141,21 +157,38 @@ impl RunOptions {
         if let Some(folder) = arguments.trace_report {
             return Err(Stop::Report(folder));
         }
-        // Clap has seen to it that there is a number.
-        let n_pes = arguments.n_pes.unwrap_or_default();
-        check_size(n_pes, arguments.stdin).map_err(Stop::Refusal)?;
-        let variables = arguments.variables.into_iter().filter_map(variable).collect::<Result<Vec<_>, _>>();
-        let mut variables = variables.map_err(Stop::Refusal)?;
+        let oshrun = own_name(args.first());
+        let fleet = fleet(&arguments, oshrun).map_err(Stop::Refusal)?;
         let trace = arguments.trace.as_deref().map(std::path::absolute).transpose();
         let trace = trace.map_err(|error| Stop::Refusal(format!("--trace: {error}")))?;
+        let forwarded = if fleet.is_some() { of_settings(std::env::vars_os()) } else { Vec::new() };
+        let own = |name: &OsStr| fleet.as_ref().and_then(|_| std::env::var_os(name));
+        let set = arguments.variables.into_iter().filter_map(|text| variable(text, own));
+        let mut variables = forwarded;
+        variables.extend(set.collect::<Result<Vec<_>, _>>().map_err(Stop::Refusal)?);
         variables.extend(trace.iter().map(|folder| (TRACE.into(), folder.into())));
-        let distribution = match arguments.fake_hosts {
-            Some(distribution) => {
-                // So that the settings that PEs show are those in force.
-                variables.push((FAKE_HOSTS.into(), distribution.to_string().into()));
-                distribution
+        // Clap has seen to it that there is a number.
+        let n_pes = match &fleet {
+            Some(fleet) => fleet.hosts.iter().map(|slots| slots.count).sum(),
+            None => arguments.n_pes.unwrap_or_default(),
+        };
+        let distribution = match (&fleet, arguments.fake_hosts) {
+            (Some(_), _) if n_pes > MOST_PES => {
+                return Err(Stop::Refusal(format!("{n_pes} PEs are above the limit of {MOST_PES}")));
             }
-            None => hosts_of_environment(n_pes, &variables).map_err(Stop::Refusal)?,
+            (Some(fleet), _) => {
+                Distribution::each(fleet.hosts.iter().map(|slots| slots.count).collect::<Vec<_>>())
+            }
+            (None, fake_hosts) => {
+                check_size(n_pes, arguments.stdin).map_err(Stop::Refusal)?;
+                if let Some(distribution) = fake_hosts {
+                    // So that the settings that PEs show are those in force.
+                    variables.push((FAKE_HOSTS.into(), distribution.to_string().into()));
+                    distribution
+                } else {
+                    hosts_of_environment(n_pes, &variables).map_err(Stop::Refusal)?
+                }
+            }
         };
         let hosts = distribution.hosts(n_pes);
         let hosts = hosts.map_err(|error| Stop::Refusal(format!("--fake-hosts {distribution}: {error}")))?;
@@ -163,31 +196,87 @@ impl RunOptions {
         // Clap has seen to it that there is a program.
         let name = command.next().unwrap_or_default();
         let rest: Vec<OsString> = command.collect();
-        let folder = arguments.folder;
-        if let Some(folder) = folder.as_deref().filter(|folder| !folder.is_dir()) {
-            return Err(Stop::Refusal(format!("--wdir {}: there is no such folder", folder.display())));
-        }
-        let program = find(&name, folder.as_deref()).map_err(Stop::Refusal)?;
+        let (folder, target) = match fleet {
+            Some(fleet) => {
+                // The machines have other folders: it is looked for there.
+                let folder = arguments.folder.map_or_else(std::env::current_dir, std::path::absolute);
+                let folder = folder.map_err(|error| Stop::Refusal(format!("--wdir: {error}")))?;
+                (Some(folder), Target::Machines(fleet))
+            }
+            None => {
+                let folder = arguments.folder;
+                if let Some(folder) = folder.as_deref().filter(|folder| !folder.is_dir()) {
+                    return Err(Stop::Refusal(format!(
+                        "--wdir {}: there is no such folder",
+                        folder.display()
+                    )));
+                }
+                let program = find(&name, folder.as_deref()).map_err(Stop::Refusal)?;
+                (folder, Target::Here { program })
+            }
+        };
         // Behind `--` it is certain that the colon is the program's.
         if !args.iter().take(args.len() - rest.len()).any(|arg| arg == "--") {
             several(&name, &rest, folder.as_deref()).map_err(Stop::Refusal)?;
         }
-        Ok(Self {
+        let plan = Plan {
+            pes: 0..n_pes,
             n_pes,
             distribution,
-            hosts,
+            simulated: matches!(target, Target::Here { .. }),
+            machine: host_name(),
             variables,
             tag_output: arguments.tag_output,
-            timeout: arguments.timeout,
             bind_to: arguments.bind_to,
             stdin: arguments.stdin,
             trace,
             folder,
-            program,
             name,
             arguments: rest,
-        })
+        };
+        Ok(Self { hosts, timeout: arguments.timeout, plan, target })
     }
+}
+
+/// The machines that the arguments name, if they do.
+fn fleet(arguments: &Arguments, oshrun: OsString) -> Result<Option<Fleet>, String> {
+    let hosts = match (&arguments.list, &arguments.hostfile) {
+        (Some(list), _) => slots::of_list(list).map_err(|why| format!("-H: {why}"))?,
+        (None, Some(file)) => {
+            let shown = file.display();
+            let text =
+                std::fs::read_to_string(file).map_err(|error| format!("--hostfile {shown}: {error}"))?;
+            slots::of_file(&text).map_err(|why| format!("--hostfile {shown}: {why}"))?
+        }
+        (None, None) if arguments.launch_agent.is_some() => {
+            return Err("--launch-agent is for other hosts, which -H or --hostfile names".to_owned());
+        }
+        (None, None) => return Ok(None),
+    };
+    let hosts = slots::fill(hosts, arguments.n_pes)?;
+    let launch_agent = arguments.launch_agent.clone();
+    if launch_agent.as_deref().is_some_and(|command| command.trim().is_empty()) {
+        return Err("--launch-agent: there is no command".to_owned());
+    }
+    Ok(Some(Fleet { hosts, launch_agent, oshrun }))
+}
+
+/// What this program is called on other machines: if it was named with its path, that path, and
+/// else its name.
+fn own_name(called: Option<&OsString>) -> OsString {
+    let has_path = called.is_some_and(|called| called.as_bytes().contains(&b'/'));
+    let path = if has_path { std::env::current_exe().ok() } else { None };
+    path.map_or_else(|| "oshrun".into(), PathBuf::into_os_string)
+}
+
+/// The variables that PEs on other machines are given without being asked: settings.
+fn of_settings(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    const PREFIXES: [&[u8]; 4] = [b"SHMEM_", b"SMA_", b"OXSHMEM_", b"UCX_"];
+    let is_setting = |name: &OsStr| {
+        let is_known = PREFIXES.iter().any(|prefix| name.as_bytes().starts_with(prefix));
+        is_known && ![JOB_VARIABLE, FAKE_HOSTS].iter().any(|other| name == *other)
+    };
+    variables.filter(|(name, _)| is_setting(name)).collect()
 }
 
 /// What the PEs' environment says of hosts: `variables`, then this process's own.
@@ -203,25 +292,13 @@ fn hosts_of_environment(n_pes: usize, variables: &[(OsString, OsString)]) -> Res
 /// What other launchers call what oshrun does not do, and what to do about it.
 const ELSEWHERE: [(&[&str], &str); 4] = [
     (
-        &[
-            "hostfile",
-            "machinefile",
-            "machine",
-            "hosts",
-            "host",
-            "H",
-            "f",
-            "rf",
-            "rankfile",
-            "default-hostfile",
-        ],
-        "oshrun starts all PEs on this host; for several hosts, start the program with mpirun, prterun or srun \
-         --mpi=pmix",
+        &["machine", "f", "rf", "rankfile", "default-hostfile"],
+        "-H HOST:N,... names the hosts and how many PEs each takes, and --hostfile a file with a host in each line",
     ),
     (
         &["N", "npernode", "ppn", "perhost", "map-by", "rank-by", "pernode", "npersocket", "ranks-per-proc"],
-        "oshrun starts all PEs on this host, as many as -np says, and --bind-to core binds them in turn; leave the option \
-         out",
+        "-np says how many PEs there are, or -H HOST:N,... how many on each host, and --bind-to core binds them in turn; \
+         leave the option out",
     ),
     (
         &["oversubscribe", "allow-run-as-root", "quiet", "q", "report-bindings"],
@@ -311,76 +388,24 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| "not a number of seconds".to_owned())
 }
 
-/// The most PEs of a job, whatever the limits of the system.
-const MOST_PES: usize = 4096;
-/// Descriptors that the launcher holds for a PE: its process, its socket, and what it prints to.
-const DESCRIPTORS_PER_PE: usize = 4;
-/// Descriptors that the launcher needs besides.
-const OTHER_DESCRIPTORS: usize = 64;
-
-fn check_size(n_pes: usize, stdin: StdinTo) -> Result<(), String> {
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    // If this fails, the job may still fit; if not, starting a PE will fail and say so.
-    let _ = setrlimit(Resource::Nofile, limit);
-    let allowed = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |allowed| allowed as usize);
-    // A copy of the input has to be written to each PE.
-    let each = DESCRIPTORS_PER_PE + usize::from(stdin == StdinTo::All);
-    let fit = allowed.saturating_sub(OTHER_DESCRIPTORS) / each;
-    if n_pes <= fit.min(MOST_PES) {
-        Ok(())
-    } else if fit < MOST_PES {
-        Err(format!(
-            "{n_pes} PEs are above the limit of {fit}, as this user may have {allowed} descriptors open (ulimit -Hn) \
-             and each PE takes {each}"
-        ))
-    } else {
-        Err(format!("{n_pes} PEs are above the limit of {MOST_PES}"))
-    }
-}
-
-/// Takes `-x VAR=VALUE` apart. `-x VAR` is what the PEs inherit anyway.
-fn variable(text: OsString) -> Option<Result<(OsString, OsString), String>> {
+/// Takes `-x VAR=VALUE` apart. The value of `-x VAR` is its `own`; if that is none, the PEs inherit
+/// it, or have it not.
+fn variable(
+    text: OsString,
+    own: impl Fn(&OsStr) -> Option<OsString>,
+) -> Option<Result<(OsString, OsString), String>> {
     let bytes = text.into_vec();
     let equals = bytes.iter().position(|&byte| byte == b'=');
     if bytes.is_empty() || equals == Some(0) {
         return Some(Err("-x: the variable has no name".to_owned()));
     }
-    let equals = equals?;
+    let Some(equals) = equals else {
+        let name = OsString::from_vec(bytes);
+        let value = own(&name)?;
+        return Some(Ok((name, value)));
+    };
     let value = OsString::from_vec(bytes[equals + 1..].to_vec());
     Some(Ok((OsString::from_vec(bytes[..equals].to_vec()), value)))
-}
-
-/// The file that a program's name stands for, as a shell would find it in that folder.
-fn find(name: &OsStr, folder: Option<&Path>) -> Result<PathBuf, String> {
-    let shown = name.to_string_lossy();
-    // From here; the PEs are in that folder when they look for it.
-    let here = |path: &Path| folder.map_or_else(|| path.to_owned(), |folder| folder.join(path));
-    let check = |path: &Path| -> Result<(), String> {
-        let wrong = |what: &str| Err(format!("cannot start {shown}: {what}"));
-        let path = here(path);
-        match path.metadata() {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => wrong("there is no such file"),
-            Err(error) => wrong(&error.to_string()),
-            Ok(status) if !status.is_file() => wrong("it is not a file"),
-            Ok(_) if access(&path, Access::EXEC_OK).is_err() => wrong("it is not executable"),
-            Ok(_) => Ok(()),
-        }
-    };
-    if name.as_bytes().contains(&b'/') {
-        return check(Path::new(name)).map(|()| PathBuf::from(name));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
-    let found = std::env::split_paths(&path)
-        .map(|entry| entry.join(name))
-        .find(|candidate| !name.is_empty() && check(candidate).is_ok());
-    found.ok_or_else(|| {
-        let hint = match !name.is_empty() && check(Path::new(name)).is_ok() {
-            true => format!("; did you mean ./{shown}?"),
-            false => String::new(),
-        };
-        format!("cannot start {shown:?}: there is no such program in PATH{hint}")
-    })
 }
 
 #[cfg(test)]
@@ -401,7 +426,7 @@ mod tests {
     #[test]
     fn np_has_three_spellings() {
         for np in ["-np 3", "-n 3", "--np 3", "--np=3", "-n3"] {
-            assert_eq!(parse(&format!("oshrun {np} true")).unwrap().n_pes, 3);
+            assert_eq!(parse(&format!("oshrun {np} true")).unwrap().plan.n_pes, 3);
         }
     }
 
@@ -409,13 +434,13 @@ mod tests {
     fn long_options_may_have_one_dash() {
         let options =
             parse("oshrun -np 2 -wdir /tmp -timeout=3 -tag-output -bind-to core true -timeout x").unwrap();
-        assert_eq!((options.n_pes, options.folder), (2, Some("/tmp".into())));
-        assert_eq!((options.timeout, options.tag_output), (Some(Duration::from_secs(3)), true));
+        assert_eq!((options.plan.n_pes, options.plan.folder.clone()), (2, Some("/tmp".into())));
+        assert_eq!((options.timeout, options.plan.tag_output), (Some(Duration::from_secs(3)), true));
         assert_eq!(
-            (options.bind_to, &options.arguments[..]),
+            (options.plan.bind_to, &options.plan.arguments[..]),
             (BindTo::Core, &["-timeout".into(), "x".into()][..])
         );
-        assert_eq!(parse("oshrun -n 1 -wd / -xA=b true").unwrap().folder, Some("/".into()));
+        assert_eq!(parse("oshrun -n 1 -wd / -xA=b true").unwrap().plan.folder, Some("/".into()));
     }
 
     #[test]
@@ -435,10 +460,10 @@ mod tests {
     #[test]
     fn what_follows_the_program_is_the_programs() {
         let options = parse("oshrun --timeout 2.5 -x A=b=c -np 2 echo -np 4 --timeout x -- y").unwrap();
-        assert_eq!(options.arguments, ["-np", "4", "--timeout", "x", "--", "y"]);
+        assert_eq!(options.plan.arguments, ["-np", "4", "--timeout", "x", "--", "y"]);
         assert_eq!(options.timeout, Some(Duration::from_millis(2500)));
-        assert_eq!(options.variables, [("A".into(), "b=c".into())]);
-        assert_eq!(parse("oshrun -n 1 -- echo -n").unwrap().arguments, ["-n"]);
+        assert_eq!(options.plan.variables, [("A".into(), "b=c".into())]);
+        assert_eq!(parse("oshrun -n 1 -- echo -n").unwrap().plan.arguments, ["-n"]);
     }
 
     #[test]
@@ -457,6 +482,44 @@ mod tests {
             let options = parse(&format!("oshrun --fake-hosts {list} -np 6 true")).unwrap();
             assert_eq!(options.hosts, Hosts::blocks([3, 1, 2]));
         }
+    }
+
+    #[test]
+    fn hosts_are_named_in_a_list_or_a_file() {
+        let machines = |line: &str| match parse(line).unwrap() {
+            RunOptions { target: Target::Machines(fleet), plan, .. } => (fleet, plan),
+            other => panic!("{other:?}"),
+        };
+        for line in ["oshrun -H a:2,b:3 no-such-program", "oshrun --host=a:2,b:3 no-such-program"] {
+            let (fleet, plan) = machines(line);
+            assert_eq!((fleet.hosts.len(), plan.n_pes, plan.simulated), (2, 5, false), "{line}");
+            assert_eq!((fleet.oshrun, fleet.launch_agent), ("oshrun".into(), None));
+            assert_eq!(plan.distribution.hosts(5).unwrap(), Hosts::blocks([2, 3]));
+            assert!(plan.folder.is_some_and(|folder| folder.is_absolute()));
+        }
+        let (fleet, plan) = machines("oshrun -np 2 -host a:2,b:3 -launch-agent enter x");
+        assert_eq!((fleet.hosts.len(), plan.n_pes), (1, 2));
+        assert_eq!(fleet.launch_agent.as_deref(), Some("enter"));
+        assert!(own_name(Some(&"./oshrun".into())).as_bytes().starts_with(b"/"));
+        assert_eq!(refusal("oshrun -H a:x true"), "-H: \"a:x\": \"x\" is no number of slots");
+        assert!(refusal("oshrun -H a:2 -np 3 true").starts_with("-np 3: the hosts take 2 PEs"));
+        assert!(refusal("oshrun -H a:5000 true").contains("above the limit of 4096"));
+        assert!(refusal("oshrun --hostfile /no/such true").starts_with("--hostfile /no/such: No such file"));
+        assert!(refusal("oshrun -np 2 --launch-agent x true").contains("-H or --hostfile"));
+        for line in ["oshrun -H a,b --fake-hosts 2 true", "oshrun -H a --hostfile b true"] {
+            assert!(refusal(line).contains("cannot be used with"), "{line}");
+        }
+    }
+
+    #[test]
+    fn other_machines_get_the_settings_of_this_one() {
+        let all = ["SHMEM_NET", "SMA_VERSION", "UCX_TLS", "SHMEM_FAKE_HOSTS", "OXSHMEM_JOB", "HOME"];
+        let sent = of_settings(all.iter().map(|name| (OsString::from(name), "1".into())));
+        let names: Vec<_> = sent.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+        assert_eq!(names, ["SHMEM_NET", "SMA_VERSION", "UCX_TLS"]);
+        let own = |name: &OsStr| (name == "A").then(|| OsString::from("7"));
+        assert_eq!(variable("A".into(), own), Some(Ok(("A".into(), "7".into()))));
+        assert_eq!(variable("B".into(), own), None);
     }
 
     #[test]

@@ -28,7 +28,7 @@ const CHUNK: usize = 64 << 10;
 const LONGEST_LINE: usize = 16 << 20;
 
 /// Which of the two outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stream {
     Out,
     Err,
@@ -51,12 +51,12 @@ pub(super) type Loss = (Stream, io::Error);
 pub(super) struct Output(blocking::Sender<Piece>);
 
 /// Something to be written.
-struct Piece {
-    stream: Stream,
+pub(super) struct Piece {
+    pub(super) stream: Stream,
     /// The PE that printed it; none if it is the launcher's own.
-    from: Option<usize>,
-    text: Vec<u8>,
-    written: oneshot::Sender<()>,
+    pub(super) from: Option<usize>,
+    pub(super) text: Vec<u8>,
+    pub(super) written: oneshot::Sender<()>,
 }
 
 impl Output {
@@ -69,6 +69,14 @@ impl Output {
         Ok((Self(output), losses))
     }
 
+    /// Has `write` take care of all that is to be written, on a thread of its own.
+    pub(super) fn to(mut write: impl FnMut(Piece) + Send + 'static) -> io::Result<Self> {
+        let (output, pieces) = blocking::channel();
+        let run = move || pieces.into_iter().for_each(&mut write);
+        std::thread::Builder::new().name("output".to_owned()).spawn(run)?;
+        Ok(Self(output))
+    }
+
     /// Writes lines of the launcher's own to standard error, on a line of their own: none at all
     /// ends a last line without an end.
     pub(super) async fn tell(&self, lines: &[u8]) {
@@ -76,7 +84,7 @@ impl Output {
     }
 
     /// Returns once it is written, or cannot be.
-    async fn give(&self, stream: Stream, from: Option<usize>, text: Vec<u8>) {
+    pub(super) async fn give(&self, stream: Stream, from: Option<usize>, text: Vec<u8>) {
         let (written, done) = oneshot::channel();
         // The thread lives for as long as there is an `Output`.
         let _ = self.0.send(Piece { stream, from, text, written });

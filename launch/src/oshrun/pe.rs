@@ -6,11 +6,11 @@ use std::{
         fd::{AsRawFd, BorrowedFd, OwnedFd},
         unix::process::ExitStatusExt,
     },
+    path::Path,
     process::{ExitStatus, Stdio},
 };
 
 use oxshmem_job::{
-    host_name,
     job::{JOB_VARIABLE, Job},
     lifeline::Lifeline,
     wire,
@@ -25,7 +25,7 @@ use tokio::process::{Child, Command};
 
 use super::{
     input::Input,
-    options::{BindTo, RunOptions},
+    plan::{BindTo, Plan},
 };
 
 /// A PE's process that was just started.
@@ -36,9 +36,9 @@ pub(super) struct Pe {
 
 /// Starts PEs, all alike but for their number.
 pub(super) struct Starter<'a> {
-    options: &'a RunOptions,
+    plan: &'a Plan,
+    program: &'a Path,
     group: Pid,
-    machine: String,
     lifeline: &'a Lifeline,
     input: &'a Input,
     /// The CPUs that PEs are bound to, if they are.
@@ -46,26 +46,23 @@ pub(super) struct Starter<'a> {
 }
 
 impl<'a> Starter<'a> {
-    /// PEs will join the process group `group`, which ends with `lifeline`, and read `input`.
+    /// PEs run the file `program`, will join the process group `group`, which ends with `lifeline`,
+    /// and read `input`.
     pub(super) fn new(
-        options: &'a RunOptions,
+        plan: &'a Plan,
+        program: &'a Path,
         group: Pid,
         lifeline: &'a Lifeline,
         input: &'a Input,
     ) -> io::Result<Self> {
-        let cpus = match options.bind_to {
+        let cpus = match plan.bind_to {
             BindTo::None => Vec::new(),
             BindTo::Core => {
                 let allowed = sched_getaffinity(None)?;
                 (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect()
             }
         };
-        Ok(Self { options, group, machine: host_name(), lifeline, input, cpus })
-    }
-
-    /// The name of the machine.
-    pub(super) fn machine(&self) -> &str {
-        &self.machine
+        Ok(Self { plan, program, group, lifeline, input, cpus })
     }
 
     /// Starts PE `pe`. To be called on the main thread: the PE is killed when the calling thread
@@ -78,25 +75,26 @@ impl<'a> Starter<'a> {
             life: self.lifeline.watched().as_raw_fd(),
             end: wire::inode(self.lifeline.watched())?,
             pe,
-            n_pes: self.options.n_pes,
-            hosts: self.options.distribution.clone(),
-            host: self.machine.clone(),
+            n_pes: self.plan.n_pes,
+            hosts: self.plan.distribution.clone(),
+            simulated: self.plan.simulated,
+            host: self.plan.machine.clone(),
         };
-        let mut command = Command::new(&self.options.program);
+        let mut command = Command::new(self.program);
         command
-            .arg0(&self.options.name)
-            .args(&self.options.arguments)
-            .envs(self.options.variables.iter().map(|(name, value)| (name, value)))
+            .arg0(&self.plan.name)
+            .args(&self.plan.arguments)
+            .envs(self.plan.variables.iter().map(|(name, value)| (name, value)))
             .env(JOB_VARIABLE, job.to_string())
             .stdin(self.input.of(pe))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(self.group.as_raw_pid());
-        if let Some(folder) = &self.options.folder {
+        if let Some(folder) = &self.plan.folder {
             command.current_dir(folder);
         }
         let launcher = getpid();
-        let cpus = self.cpus.get(pe % self.cpus.len().max(1)).map(|&cpu| {
+        let cpus = self.cpus.get((pe - self.plan.pes.start) % self.cpus.len().max(1)).map(|&cpu| {
             let mut only = CpuSet::new();
             only.set(cpu);
             only
@@ -145,6 +143,8 @@ pub(super) fn leave_outer_job() {
 pub(super) enum Exit {
     Status(i32),
     Signal(i32),
+    /// Nobody knows: its host was lost.
+    WithHost,
 }
 
 impl Exit {
@@ -153,6 +153,7 @@ impl Exit {
         match self {
             Self::Status(status) => status as u8,
             Self::Signal(signal) => 128_u8.wrapping_add(signal as u8),
+            Self::WithHost => 1,
         }
     }
 }
@@ -171,6 +172,7 @@ impl fmt::Display for Exit {
         match *self {
             Self::Status(status) => write!(f, "exited with status {status}"),
             Self::Signal(signal) => write!(f, "was killed by {}", signal_name(signal)),
+            Self::WithHost => f.write_str("was lost with its host"),
         }
     }
 }

@@ -19,6 +19,11 @@ impl Places {
         Self { hosts: Arc::new(hosts), names }
     }
 
+    /// The places of PEs on hosts with these names.
+    pub(super) fn named(hosts: Hosts, names: impl IntoIterator<Item = String>) -> Self {
+        Self { hosts: Arc::new(hosts), names: names.into_iter().collect() }
+    }
+
     pub(super) fn hosts(&self) -> &Hosts {
         &self.hosts
     }

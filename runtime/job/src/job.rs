@@ -10,11 +10,11 @@ use super::Placement;
 /// may change with every version, see [`Job`].
 pub const JOB_VARIABLE: &str = "OXSHMEM_JOB";
 
-/// All processes that Linux can have on a machine at once, which is where all PEs of such a job
-/// are.
+/// All processes that Linux can have on a machine at once, and more PEs than `oshrun` starts.
 const MOST_PROCESSES: usize = 1 << 22;
 
-/// What [`JOB_VARIABLE`] says: `fd=7,inode=4711,life=8,end=4712,pe=0,n=4,hosts=3+1,host=node1`.
+/// What [`JOB_VARIABLE`] says:
+/// `fd=7,inode=4711,life=8,end=4712,pe=0,n=4,hosts=3+1,fake=1,host=node1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The descriptor of this PE's end of its socket.
@@ -30,9 +30,11 @@ pub struct Job {
     pub pe: usize,
     /// How many PEs the job has.
     pub n_pes: usize,
-    /// How the job's PEs are distributed over hosts. More than one host is a simulation.
+    /// How the job's PEs are distributed over hosts.
     pub hosts: Distribution,
-    /// The name of the machine.
+    /// Whether one machine simulates all of these hosts.
+    pub simulated: bool,
+    /// The name of the machine that this PE is on.
     pub host: String,
 }
 
@@ -44,15 +46,20 @@ impl Job {
     /// distributed like that.
     pub fn placement(&self) -> oxshmem_base::Result<Placement> {
         let hosts = self.hosts.hosts(self.n_pes)?;
-        let name = hosts.simulated_name(&self.host, hosts.host_of(self.pe));
+        let name = match self.simulated {
+            true => hosts.simulated_name(&self.host, hosts.host_of(self.pe)),
+            false => self.host.clone(),
+        };
         Ok(Placement::new(self.pe, Arc::new(hosts), name))
     }
 }
 
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { fd, inode, life, end, pe, n_pes, hosts, host } = self;
-        write!(f, "fd={fd},inode={inode},life={life},end={end},pe={pe},n={n_pes},hosts={hosts},host={host}")
+        let Self { fd, inode, life, end, pe, n_pes, hosts, simulated, host } = self;
+        let fake = u8::from(*simulated);
+        write!(f, "fd={fd},inode={inode},life={life},end={end},pe={pe},n={n_pes},hosts={hosts},")?;
+        write!(f, "fake={fake},host={host}")
     }
 }
 
@@ -75,6 +82,7 @@ impl FromStr for Job {
             pe: field(text, "pe")?,
             n_pes: field(text, "n")?,
             hosts: field(text, "hosts")?,
+            simulated: field::<u8>(text, "fake")? != 0,
             host: field(text, "host")?,
         };
         let count = 1..=MOST_PROCESSES;
@@ -103,6 +111,7 @@ mod tests {
             pe: 5,
             n_pes: 6,
             hosts: Distribution::each([1, 2, 3]),
+            simulated: true,
             host: "node1".to_owned(),
         }
     }
@@ -115,6 +124,9 @@ mod tests {
         assert_eq!(placement.host, "node1-2");
         let one = Job { hosts: Distribution::default(), ..job() }.placement().unwrap();
         assert_eq!((one.local.len(), one.host.as_str()), (6, "node1"));
+        let real = Job { simulated: false, ..job() };
+        assert_eq!(real.to_string().parse(), Ok(real.clone()));
+        assert_eq!(real.placement().unwrap().host, "node1");
     }
 
     #[test]

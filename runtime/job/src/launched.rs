@@ -42,6 +42,8 @@ use super::{
 #[derive(Debug)]
 pub struct Launched {
     placement: Placement,
+    /// Whether one machine simulates all hosts.
+    simulated: bool,
     /// The inherited descriptor. It stays open when this is dropped, so that the process can be a
     /// PE again.
     socket: BorrowedFd<'static>,
@@ -98,6 +100,7 @@ impl Launched {
         let socket = adopt(&job)?;
         let launched = Self {
             placement,
+            simulated: job.simulated,
             socket,
             // Tickets start at the time, so that an answer to a process that was here before is not
             // taken for ours.
@@ -180,7 +183,7 @@ impl Bootstrap for Launched {
     }
 
     fn is_one_machine(&self) -> bool {
-        true
+        self.simulated
     }
 
     fn in_process(&self) -> bool {

@@ -70,7 +70,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn from_byte(byte: u8) -> Option<Self> {
+    /// The kind that has this number.
+    pub fn from_byte(byte: u8) -> Option<Self> {
         use Kind::*;
         [Join, Exchange, Offer, Fetch, Finalized, Abort, Stuck, Exchanged, Offered, GlobalExit, Lost]
             .into_iter()
@@ -145,6 +146,11 @@ impl Message {
         body.resize(length, 0);
         file.read_exact_at(&mut body, 0)?;
         Ok(body)
+    }
+
+    /// Whether the two were given one body, so that it needs to travel only once.
+    pub fn shares_body_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.body, &other.body) && Arc::ptr_eq(&self.descriptors, &other.descriptors)
     }
 
     /// The descriptors.

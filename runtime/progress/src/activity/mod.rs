@@ -15,6 +15,7 @@
 mod call;
 mod counters;
 mod describe;
+mod look;
 mod read;
 mod table;
 
@@ -32,6 +33,7 @@ use rustix::time::{ClockId, clock_gettime};
 pub use self::{
     call::Call,
     counters::{CLASSES, Count, Counts, Kind, class_end},
+    look::BoardLook,
     read::{Boards, PeBoard, Seen, Standing},
     table::{Row, Table, list, subject, table_of},
 };

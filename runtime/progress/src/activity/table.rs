@@ -7,6 +7,7 @@ use std::time::Duration;
 use oxshmem_base::span::span;
 
 use super::Activity;
+use super::BoardLook;
 use super::Boards;
 use super::Call;
 use super::PeBoard;
@@ -85,6 +86,17 @@ impl Table {
 
     /// Adds what a PE's board says, with the values of words that `boards` can see.
     pub fn add(&mut self, host: &str, board: &PeBoard, boards: Option<&Boards>) {
+        let value =
+            |at: usize| boards.and_then(|boards| boards.value(board.pe, &board.seen.get(at)?.activity));
+        self.add_with(host, board, value);
+    }
+
+    /// Adds what a PE's board showed when it was looked at.
+    pub fn add_look(&mut self, host: &str, look: &BoardLook) {
+        self.add_with(host, &look.board, |at| look.value(at));
+    }
+
+    fn add_with(&mut self, host: &str, board: &PeBoard, value: impl Fn(usize) -> Option<u64>) {
         let &PeBoard { pe, pid, .. } = board;
         match board.standing {
             Standing::Finalized => return self.say(pe, host, pid, "finalized"),
@@ -93,13 +105,12 @@ impl Table {
             }
             Standing::Joined => {}
         }
-        for seen in &board.seen {
+        for (at, seen) in board.seen.iter().enumerate() {
             let mut activity = seen.activity;
             if activity.call.is_collective() && activity.number > 0 {
                 self.meet(host, pe, &mut activity);
             }
-            let value = boards.and_then(|boards| boards.value(pe, &activity));
-            let parts = [activity.place(), activity.arguments(value)];
+            let parts = [activity.place(), activity.arguments(value(at))];
             let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             self.rows.push(Row {
                 pe,
