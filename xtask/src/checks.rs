@@ -181,8 +181,8 @@ const ON_HOSTS: [(&str, &[&str]); 10] = [
     ("statics", &[]),
 ];
 
-/// Those that start processes, and run over UCX as well.
-const OVER_UCX: [&str; 4] = ["world", "point_to_point", "spaces", "statics"];
+/// Programs whose jobs run over UCX as well.
+const OVER_UCX: [&str; 3] = ["hosts", "spaces", "statics"];
 
 /// Runs tests of several PEs with the PEs on two simulated hosts: tasks of one process over a
 /// modelled network, processes over TCP, and, where it is there, over UCX. `all` is every one of
@@ -211,8 +211,9 @@ pub(crate) fn hosts(all: bool) -> Outcome {
             if test(program, modules, ("2", "", "tcp")).is_err() {
                 failed.push(program.to_owned());
             }
-            if OVER_UCX.contains(&program) && ucx.is_ok() && test(program, modules, ("2", "", "ucx")).is_err()
-            {
+        }
+        for program in OVER_UCX.iter().filter(|_| ucx.is_ok()) {
+            if test(program, &[], ("2", "", "ucx")).is_err() {
                 failed.push(format!("{program} over UCX"));
             }
         }
