@@ -107,12 +107,13 @@ fn a_program_that_is_static_as_a_whole_cannot_fork_and_the_error_says_so() {
 }
 
 #[test]
-fn a_program_that_is_static_as_a_whole_cannot_reach_other_hosts_and_the_error_says_so() {
+fn a_program_that_is_static_as_a_whole_reaches_other_hosts_over_tcp_alone() {
     if is_possible(&["-static"]) {
         let program = Program::compile("statics.c", &["-static", "-DNO_FORK"], &archive(true));
         // Of four PEs, two learn of it from others.
         for n in [2, 4] {
-            let ended = program.job(n, &[("SHMEM_FAKE_HOSTS", "2")], &[]);
+            program.job(n, &[("SHMEM_FAKE_HOSTS", "2"), ("SHMEM_NET", "tcp")], &[]).passed(n);
+            let ended = program.job(n, &[("SHMEM_FAKE_HOSTS", "2"), ("SHMEM_NET", "ucx")], &[]);
             ended.failed_with(&["shmem_init: ", "statically linked", "cannot load UCX"]);
         }
     }

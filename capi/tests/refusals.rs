@@ -41,8 +41,10 @@ fn without_threads_pes_of_one_host_work_or_say_in_one_line_that_they_cannot() {
 #[test]
 fn a_thread_that_cannot_be_started_is_one_line() {
     let program = Program::new("refusals.c");
-    let ended = program.job(2, &[TWO_HOSTS], &["threads"]);
+    let ended = program.job(2, &[TWO_HOSTS, ("SHMEM_NET", "ucx")], &["threads"]);
     one_line_each(&ended, "start of a thread for UCX: Resource temporarily unavailable");
+    let ended = program.job(2, &[TWO_HOSTS, ("SHMEM_NET", "tcp")], &["threads"]);
+    one_line_each(&ended, "start of the progress thread: Resource temporarily unavailable");
     let device = [
         ("SHMEM_GPU_EMULATE", "1"),
         ("SHMEM_ENABLE_GPU_SPACE", "1"),
@@ -75,7 +77,7 @@ fn a_job_that_cannot_be_is_one_line() {
 #[test]
 fn what_ucx_says_is_on_standard_error() {
     let program = Program::new("refusals.c");
-    let ended = program.job(2, &[TWO_HOSTS, ("UCX_LOG_LEVEL", "info")], &[]);
+    let ended = program.job(2, &[TWO_HOSTS, ("SHMEM_NET", "ucx"), ("UCX_LOG_LEVEL", "info")], &[]);
     ended.passed(2);
     assert_eq!(ended.stdout, "done\ndone\n", "{ended:?}");
     assert!(ended.stderr.lines().any(|line| line.starts_with("oxshmem: UCX INFO: ")), "{ended:?}");

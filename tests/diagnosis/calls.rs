@@ -195,9 +195,13 @@ fn a_pe_in_quiet_counts_its_operations_on_a_pe_that_is_stopped() {
         put.await?;
         Ok(())
     });
-    assert_eq!(report_of(&ended, 0), "quiet(1 operation under way)");
+    // The flush, and the put where the net has not let go of its source.
+    let counts = ["1 operation under way", "2 operations under way"];
+    let shown = report_of(&ended, 0);
+    assert!(counts.iter().any(|count| shown == format!("quiet({count})")), "{shown}");
     let rows = rows(&ended);
-    assert_eq!((rows[0][0], rows[0][3], rows[0][5]), ("0", "quiet", "1 operation under way"), "{rows:?}");
+    assert_eq!((rows[0][0], rows[0][3]), ("0", "quiet"), "{rows:?}");
+    assert!(counts.contains(&rows[0][5]), "{rows:?}");
 }
 
 /// All are in one team, and PE 2 calls a broadcast from PE 1 where the others call a sync. PEs 1

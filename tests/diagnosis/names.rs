@@ -153,7 +153,9 @@ fn sources(folder: &Path, text: &mut Vec<String>) {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             sources(&path, text);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && !path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"))
+        {
             text.push(fs::read_to_string(path).expect("a source"));
         }
     }

@@ -264,7 +264,14 @@ fn global_exit_gives_its_status_to_all_whether_they_wait_or_compute() {
             assert_eq!(ended.status, 7, "PE {pe}: {}", ended.stderr);
             assert_eq!(ended.stdout.contains("waited"), pe != exits && pe != 1);
             let line = format!("oxshmem: PE {exits} ended the job with global_exit(7); so does PE {pe}\n");
-            assert_eq!(ended.stderr, if pe == exits { "" } else { &line });
+            // One that waits may end by itself before its thread says why.
+            let may_be_silent = pe != 1;
+            assert!(
+                ended.stderr == line || may_be_silent && ended.stderr.is_empty(),
+                "PE {pe}: {}",
+                ended.stderr
+            );
+            assert!(pe != exits || ended.stderr.is_empty());
         }
         assert!(begin.elapsed() < Duration::from_secs(20));
     }

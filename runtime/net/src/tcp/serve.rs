@@ -59,8 +59,8 @@ impl Serve for Serving<'_> {
                 };
                 let to = receive.to;
                 self.talk.receiving = Some(receive);
-                // SAFETY: the receiver keeps its memory, which has room, until it is done, and is kept
-                // itself until the message has come.
+                // SAFETY: the receiver keeps its memory, which has room, until it is done, and is
+                // kept itself until the message has come.
                 unsafe { Sink::new(to, Blocks::whole(head.len)) }
             }
             Kind::Part => return self.talk.coming.get_mut(&head.arg).ok_or_else(malformed)?.place(head.len),

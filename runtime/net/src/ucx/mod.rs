@@ -202,8 +202,8 @@ pub(super) async fn connect(
     // A PE that cannot load it lets the others know, which else would wait for its address.
     let loaded = match is_static() {
         true => Err(Error::Unsupported {
-            what: "a statically linked program cannot load UCX, which its PEs need to reach other hosts; link it \
-                   dynamically (the library itself may be static: -static-libshmem)"
+            what: "a statically linked program cannot load UCX; take TCP (SHMEM_NET=tcp), or link it dynamically (the library \
+                   itself may be static: -static-libshmem)"
                 .into(),
         }),
         false => threads_start().and_then(|()| {
