@@ -106,7 +106,7 @@ impl Future for Collective<'_> {
         };
         let mut has_come = false;
         if let Some((awaited, then)) = core.last_wait.get(ticket) {
-            has_come = core.look_for(awaited, then);
+            has_come = core.look_for(awaited);
             if has_come && then == Then::Over {
                 core.record_end(ticket);
                 return Poll::Ready(Ok(()));

@@ -6,9 +6,8 @@ use super::{Core, running::Then};
 use crate::group::Awaited;
 
 /// Where in the place of a [`LastWait`] it says what is left to do then.
-const THEN: usize = 0b11;
-const _: () =
-    assert!(THEN < align_of::<u64>() && Then::TakeOneOfMany as usize <= THEN && Then::Over as usize == 0);
+const THEN: usize = 1;
+const _: () = assert!(THEN < align_of::<u64>() && Then::Take as usize == THEN && Then::Over as usize == 0);
 
 /// What the youngest collective waits for, if that is the last thing it does: its future looks at
 /// it without the queue.
@@ -42,11 +41,7 @@ impl LastWait {
         }
         let (place, row) = (self.place.load(Ordering::Relaxed), self.row.load(Ordering::Relaxed));
         let awaited = Awaited { place: place & !THEN, number: self.number.load(Ordering::Relaxed), row };
-        let then = match place & THEN {
-            0 => Then::Over,
-            1 => Then::Take,
-            _ => Then::TakeOneOfMany,
-        };
+        let then = if place & THEN == 0 { Then::Over } else { Then::Take };
         Some((awaited, then))
     }
 }
@@ -54,43 +49,8 @@ impl LastWait {
 impl Core {
     /// Looks for what is awaited for as long as a wait may spin; whether it has come.
     #[inline(always)]
-    pub(super) fn look_for(&self, awaited: Awaited, then: Then) -> bool {
-        match then {
-            // It was looked for when the collective began.
-            Then::Take => self.go_on_looking(awaited).0,
-            Then::Over => self.group.have_come(awaited) || self.go_on_looking(awaited).0,
-            Then::TakeOneOfMany => self.look_for_one_of_many(awaited),
-        }
-    }
-
-    /// Leaves the line alone at first, so that several messages come with it: the first look comes
-    /// when, by the time that the last ones took, the message should have come.
-    #[inline(always)]
-    pub(super) fn look_for_one_of_many(&self, awaited: Awaited) -> bool {
-        let pauses = self.pauses.load(Ordering::Relaxed);
-        if !self.crowded {
-            for _ in 0..pauses {
-                std::hint::spin_loop();
-            }
-        }
-        if self.group.have_come(awaited) {
-            self.pauses.store(pauses.saturating_sub(1), Ordering::Relaxed);
-            return true;
-        }
-        let (came, looks) = self.go_on_looking(awaited);
-        let most = self.group.choices.tuning.pauses as u32;
-        self.pauses.store((pauses + looks / 2).min(most), Ordering::Relaxed);
-        came
-    }
-
-    /// Also how often it has looked.
-    pub(super) fn go_on_looking(&self, awaited: Awaited) -> (bool, u32) {
-        let mut looks = 0;
-        let looked = || {
-            looks += 1;
-            self.group.have_come(awaited)
-        };
-        let came = self.group.pe().engine().spin_until(looked);
-        (came, looks)
+    pub(super) fn look_for(&self, awaited: Awaited) -> bool {
+        let has_come = || self.group.have_come(awaited);
+        has_come() || self.group.pe().engine().spin_until(has_come)
     }
 }

@@ -41,7 +41,7 @@ use std::{
 
 use oxshmem_base::{
     Error, Result,
-    sync::{AtomicBool, AtomicU32, Mutex, MutexGuard, Ordering, lock},
+    sync::{AtomicBool, Mutex, MutexGuard, Ordering, lock},
     wakes::Hold,
 };
 use oxshmem_ops::context::ContextHandles;
@@ -105,11 +105,7 @@ pub(crate) struct Core {
     /// Whether the other PEs are in this process, so that what we do may wake this very team on
     /// this thread.
     in_process: bool,
-    /// Whether PEs share processors, so that a PE that pauses keeps others from going on.
-    crowded: bool,
     last_wait: LastWait,
-    /// For how many pauses to leave the awaited word alone.
-    pauses: AtomicU32,
     /// A thread wants the queue looked at, and found it locked.
     wakes: RunFlag,
     recorded: Recorded,
@@ -141,11 +137,9 @@ impl Core {
     ) -> Arc<Self> {
         let core = Arc::new_cyclic(|this| Self {
             in_process: group.pe().in_process(),
-            crowded: group.pe().is_crowded(),
             group: Arc::new(group),
             queue: Mutex::default(),
             last_wait: LastWait::default(),
-            pauses: AtomicU32::new(0),
             wakes: RunFlag::default(),
             recorded: Recorded::default(),
             registry: Arc::clone(registry),

@@ -73,8 +73,6 @@ pub(super) enum Begun {
 pub(super) enum Then {
     Over,
     Take,
-    /// `Take` where many of them may follow each other.
-    TakeOneOfMany,
 }
 
 #[inline(always)]
@@ -86,7 +84,6 @@ pub(super) fn begin_sync(sync: &mut Sync, group: &Group) -> Result<Begun> {
 /// What the broadcast that has just begun waits for.
 #[inline(always)]
 pub(super) fn broadcast_begun(broadcast: &TreeBroadcast, group: &Group) -> Begun {
-    let takes = |awaited| Begun::Waits(awaited, Then::TakeOneOfMany);
     if broadcast.is_over() { Begun::Ended } else { broadcast.last_wait(group).map_or(Begun::Owes, takes) }
 }
 

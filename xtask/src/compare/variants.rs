@@ -25,7 +25,7 @@ struct AlgorithmVariant {
     pes: &'static [usize],
 }
 
-const VARIANTS: [AlgorithmVariant; 8] = [
+const VARIANTS: [AlgorithmVariant; 7] = [
     AlgorithmVariant {
         name: "all to all through slots",
         than: "direct",
@@ -40,14 +40,6 @@ const VARIANTS: [AlgorithmVariant; 8] = [
         simpler: "SHMEM_TUNING=quick=0",
         ops: "sum,fcollect,alltoall",
         bytes: &[8, 40],
-        pes: &[2],
-    },
-    AlgorithmVariant {
-        name: "pauses before the first look",
-        than: "none",
-        simpler: "SHMEM_TUNING=pauses=0",
-        ops: "broadcast,broadcast_rotating",
-        bytes: &[8, 1 << 10, 8 << 10],
         pes: &[2],
     },
     AlgorithmVariant {
