@@ -1,10 +1,10 @@
 //! PEs in processes that no launcher started: each is given an address, its number, their count and
 //! a secret, and PE 0, which listens at the address, does for all what a launcher does.
 //!
-//! Each process has a thread, `oxshmem-rendezvous`. That of PE 0 ([`serve`]) takes connections,
+//! Each process has a thread, `oxshmem-rendezvous`. That of PE 0 (`serve`) takes connections,
 //! puts together what the PEs exchange, and notices whose connection ends; those of the others
-//! ([`follow`]) pass on requests and answers. So a PE learns of the end of the job, and its process
-//! ends, whatever its program does. A connection begins with a [`proof`] that both ends know the
+//! (`follow`) pass on requests and answers. So a PE learns of the end of the job, and its process
+//! ends, whatever its program does. A connection begins with a proof that both ends know the
 //! secret, before which nothing of it is parsed.
 //!
 //! PEs of one host share descriptors over a socket of that host alone, as under PMIx.
