@@ -18,6 +18,7 @@ pub mod lifeline;
 pub mod local;
 mod offers;
 pub mod pmix;
+pub mod proof;
 pub mod rendezvous;
 pub mod single;
 pub mod suite;
@@ -246,7 +247,8 @@ pub async fn share<T: Shared>(
 /// # use oxshmem_base::settings::Settings;
 /// # oxshmem_job::suite::runtime().block_on(async {
 /// let settings = Settings::default();
-/// let bootstrap = oxshmem_job::from_env(&settings, |foreign| eprintln!("warning: {foreign}")).await?;
+/// let warn = |foreign: &oxshmem_job::Foreign| eprintln!("warning: {foreign}");
+/// let bootstrap = oxshmem_job::from_env(&settings, warn).await?;
 /// assert_eq!(bootstrap.placement().n_pes, 1); // no launcher started this example
 /// # Ok::<(), oxshmem_base::Error>(())
 /// # })?;

@@ -12,7 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::proof::{Identity, LENGTHS, LONGEST, Nonces, SecretKey};
+use super::proof::{Identity, LENGTHS, LONGEST, MAGIC, SecretKey};
+use crate::proof::Nonces;
 
 /// How many connections there may be whose processes have proved nothing yet.
 const MOST_HALF_OPEN: usize = 64;
@@ -112,7 +113,7 @@ impl Door {
             self.strangers += 1;
         }
         if stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).is_ok() {
-            let (since, nonces) = (Instant::now(), Nonces::default());
+            let (since, nonces) = (Instant::now(), Nonces::new(MAGIC));
             let half_open =
                 HalfOpen { stream, from, since, nonces, answered: false, got: [0; LONGEST], len: 0 };
             self.half_open.push_back(half_open);
@@ -140,7 +141,8 @@ impl HalfOpen {
             }
             let message = &self.got[..wanted];
             if self.answered {
-                let identity = self.nonces.identity(message, secret);
+                let proven = self.nonces.proven(message, secret);
+                let identity = proven.map(|[pe, n_pes]| Identity { pe, n_pes });
                 return Ok(identity.map_or(Proof::Stranger, Proof::Known));
             }
             let Some(second) = self.nonces.accept(message, secret)? else { return Ok(Proof::Stranger) };

@@ -20,9 +20,10 @@ use super::{
     frame::{Channel, Frame, FrameKind},
     given::{Rendezvous, refused},
     link::{Link, Over, Stay},
-    proof::{Identity, LENGTHS, Nonces, SecretKey},
+    proof::{LENGTHS, MAGIC, SecretKey},
     serve::{LAST_WORDS, how, rest},
 };
+use crate::proof::Nonces;
 
 /// The longest pause before it is tried again.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -110,11 +111,11 @@ fn prove(
     }
     stream.set_read_timeout(Some(LIMIT))?;
     stream.set_nodelay(true)?;
-    let mut numbers = Nonces::default();
+    let mut numbers = Nonces::new(MAGIC);
     stream.write_all(&numbers.begin()?)?;
     let mut second = [0; LENGTHS[1]];
     stream.read_exact(&mut second)?;
-    let me = Identity { pe: given.pe as u64, n_pes: given.n_pes as u64 };
+    let me = [given.pe as u64, given.n_pes as u64];
     let third = numbers.prove(&second, secret, me).ok_or_else(|| {
         let (pe, address) = (given.pe, &given.address);
         Obstacle::Never(refused(format_args!(

@@ -65,7 +65,7 @@ use self::{
     frame::{CHUNK, FrameHead, Kind},
     mail::{Inbox, PostedReceive, Unreceived},
     peer::{HalfOpen, TcpPeer},
-    proof::Secret,
+    proof::SecretKey,
     serve::Memory,
     talk::COPIED,
 };
@@ -83,7 +83,7 @@ pub(super) struct Tcp {
     directory: Arc<Directory>,
     /// Where this PE listens.
     own: Vec<IpAddr>,
-    secret: Secret,
+    secret: SecretKey,
     inner: Mutex<TcpState>,
     /// What is to be completed by the thread that has polled, the oldest first.
     events: Mutex<Effects>,

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{Error, Result, report, sync::Mutex};
+use oxshmem_base::{Error, Result, random, report, sync::Mutex};
 use oxshmem_job::Bootstrap;
 use oxshmem_memory::Segment;
 use oxshmem_progress::{completion::waiting, executor::Executor};
@@ -22,7 +22,7 @@ use super::{
     incoming::BUFFER,
     mail::Inbox,
     peer::Connection,
-    proof::{self, Secret},
+    proof::{self, SecretKey},
     serve::Memory,
     socket, turn,
 };
@@ -45,7 +45,9 @@ pub(in super::super) async fn connect(
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|error| Error::system("epoll_create", error))?;
         turn::watches(&epoll, &listens, turn::LISTENS).map_err(|error| Error::system("epoll_ctl", error))?;
-        let mut published = Secret::make()?;
+        let random = random::bytes::<{ proof::BYTES }>();
+        let random = random.map_err(|error| Error::system("random numbers for a secret", error))?;
+        let mut published = random.to_vec();
         let addresses = own.iter().map(|&address| SocketAddr::new(address, port).to_string());
         published.extend(addresses.collect::<Vec<_>>().join(" ").into_bytes());
         Ok((listens, epoll, published, own))
@@ -55,7 +57,8 @@ pub(in super::super) async fn connect(
     let all = bootstrap.exchange_to_leaders(published).await?;
     let directory = directory::share(&**bootstrap, all).await;
     let ((listens, epoll, _, own), directory) = (opened?, directory?);
-    let secret = directory.of(0)?.get(..proof::BYTES).and_then(Secret::of).ok_or_else(malformed)?;
+    let secret =
+        directory.of(0)?.get(..proof::BYTES).map(|key| SecretKey(key.to_vec())).ok_or_else(malformed)?;
     let placement = bootstrap.placement();
     let inner = TcpState {
         open: true,

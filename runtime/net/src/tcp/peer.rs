@@ -14,7 +14,7 @@ use super::{
     frame::Kind,
     incoming::Incoming,
     outgoing::Outgoing,
-    proof::{Claim, LENGTHS, LONGEST, Numbers, Secret, Verdict},
+    proof::{Claim, LENGTHS, LONGEST, MAGIC, Nonces, SecretKey, Verdict},
     socket::{Socket, would_block},
     talk::Talk,
 };
@@ -45,7 +45,7 @@ pub(super) enum Connection {
 
 /// A connection of this PE's that is not proven.
 pub(super) struct Attempt {
-    numbers: Numbers,
+    numbers: Nonces,
     /// Which message comes next; none before it is connected.
     next: Option<usize>,
     since: Instant,
@@ -84,14 +84,14 @@ pub(super) enum Attempted {
 impl Attempt {
     fn new() -> Self {
         Self {
-            numbers: Numbers::default(),
+            numbers: Nonces::new(MAGIC),
             next: None,
             since: Instant::now(),
             message: ProofMessage::default(),
         }
     }
 
-    fn go_on(&mut self, socket: &Socket, secret: &Secret, claim: Claim) -> io::Result<Attempted> {
+    fn go_on(&mut self, socket: &Socket, secret: &SecretKey, claim: Claim) -> io::Result<Attempted> {
         let unproven = || io::Error::other("what answers there is no PE of this job");
         if self.next.is_none() {
             if !socket.connected()? {
@@ -100,18 +100,19 @@ impl Attempt {
                     false => Err(io::ErrorKind::TimedOut.into()),
                 };
             }
-            socket.write_bytes(&self.numbers.begin().map_err(io::Error::other)?)?;
+            socket.write_bytes(&self.numbers.begin()?)?;
             self.next = Some(1);
         }
         while let Some(next) = self.next
             && let Some(message) = self.message.read(socket, LENGTHS[next])?
         {
             if next == 3 {
-                let verdict = self.numbers.verdict(&message, secret).ok_or_else(unproven)?;
+                let verdict =
+                    self.numbers.answered(&message, secret).map(Verdict::of).ok_or_else(unproven)?;
                 let Verdict { accepted, received } = verdict;
                 return Ok(if accepted { Attempted::Up(received) } else { Attempted::Refused });
             }
-            let third = self.numbers.prove(&message, secret, claim).ok_or_else(unproven)?;
+            let third = self.numbers.prove(&message, secret, claim.words()).ok_or_else(unproven)?;
             socket.write_bytes(&third)?;
             self.next = Some(3);
         }
@@ -172,7 +173,7 @@ impl TcpPeer {
     }
 
     /// Connects, if it is time to, or goes on with that. Whether it is connected now.
-    pub(super) fn connect(&mut self, secret: &Secret, claim: Claim, events: &mut Effects) -> bool {
+    pub(super) fn connect(&mut self, secret: &SecretKey, claim: Claim, events: &mut Effects) -> bool {
         if let Connection::Down(then) = self.link {
             if Instant::now() < then {
                 return false;
@@ -315,7 +316,7 @@ impl TcpPeer {
 pub(super) struct HalfOpen {
     pub(super) socket: Socket,
     pub(super) since: Instant,
-    numbers: Numbers,
+    numbers: Nonces,
     proves: bool,
     message: ProofMessage,
 }
@@ -325,29 +326,33 @@ impl HalfOpen {
         Self {
             socket,
             since: Instant::now(),
-            numbers: Numbers::default(),
+            numbers: Nonces::new(MAGIC),
             proves: false,
             message: ProofMessage::default(),
         }
     }
 
     /// Goes on; what it says of itself, once that is proven.
-    pub(super) fn go_on(&mut self, secret: &Secret) -> io::Result<Option<Claim>> {
+    pub(super) fn go_on(&mut self, secret: &SecretKey) -> io::Result<Option<Claim>> {
         let stranger = || io::Error::other("a process that is not of this job");
         loop {
             let len = LENGTHS[if self.proves { 2 } else { 0 }];
             let Some(message) = self.message.read(&self.socket, len)? else { return Ok(None) };
             if self.proves {
-                return self.numbers.claim(&message, secret).ok_or_else(stranger).map(Some);
+                return self
+                    .numbers
+                    .proven(&message, secret)
+                    .map(|words| Some(Claim::of(words)))
+                    .ok_or_else(stranger);
             }
-            let second = self.numbers.accept(&message, secret).map_err(io::Error::other)?;
+            let second = self.numbers.accept(&message, secret)?;
             self.socket.write_bytes(&second.ok_or_else(stranger)?)?;
             self.proves = true;
         }
     }
 
     /// Answers that.
-    pub(super) fn answer(&self, secret: &Secret, verdict: Verdict) -> io::Result<()> {
-        self.socket.write_bytes(&self.numbers.answer(secret, verdict))
+    pub(super) fn answer(&self, secret: &SecretKey, verdict: Verdict) -> io::Result<()> {
+        self.socket.write_bytes(&self.numbers.answer(secret, verdict.words()))
     }
 }
