@@ -8,6 +8,7 @@
 //! at an address). All of them pass the suite in [`suite`]. [`from_env`] says which of them a
 //! process is to use.
 
+pub mod cipher;
 mod claim;
 mod common;
 pub mod foreign;

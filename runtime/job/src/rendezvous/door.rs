@@ -12,8 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::proof::{Identity, LENGTHS, LONGEST, MAGIC, SecretKey};
-use crate::proof::Nonces;
+use super::proof::{self, Identity, LONGEST, Proof, SecretKey};
+use crate::cipher::Cipher;
 
 /// How many connections there may be whose processes have proved nothing yet.
 const MOST_HALF_OPEN: usize = 64;
@@ -38,7 +38,7 @@ struct HalfOpen {
     stream: TcpStream,
     from: SocketAddr,
     since: Instant,
-    nonces: Nonces,
+    proof: Proof,
     /// Whether the first message is over.
     answered: bool,
     got: [u8; LONGEST],
@@ -46,10 +46,10 @@ struct HalfOpen {
 }
 
 /// What became of a connection.
-enum Proof {
+enum Progress {
     Waits,
     Stranger,
-    Known(Identity),
+    Known(Identity, Cipher),
 }
 
 /// A process that knows the secret.
@@ -58,6 +58,7 @@ pub(super) struct Visitor {
     pub(super) stream: TcpStream,
     pub(super) from: SocketAddr,
     pub(super) identity: Identity,
+    pub(super) cipher: Cipher,
 }
 
 impl Door {
@@ -99,9 +100,11 @@ impl Door {
         let mut known = Vec::new();
         for mut it in std::mem::take(&mut self.half_open) {
             match it.go_on(&self.secret) {
-                Proof::Waits => self.half_open.push_back(it),
-                Proof::Stranger => self.strangers += 1,
-                Proof::Known(identity) => known.push(Visitor { stream: it.stream, from: it.from, identity }),
+                Progress::Waits => self.half_open.push_back(it),
+                Progress::Stranger => self.strangers += 1,
+                Progress::Known(identity, cipher) => {
+                    known.push(Visitor { stream: it.stream, from: it.from, identity, cipher });
+                }
             }
         }
         known
@@ -113,26 +116,26 @@ impl Door {
             self.strangers += 1;
         }
         if stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).is_ok() {
-            let (since, nonces) = (Instant::now(), Nonces::new(MAGIC));
-            let half_open =
-                HalfOpen { stream, from, since, nonces, answered: false, got: [0; LONGEST], len: 0 };
+            let (since, proof) = (Instant::now(), proof::begin());
+            let half_open = HalfOpen { stream, from, since, proof, answered: false, got: [0; LONGEST], len: 0 };
             self.half_open.push_back(half_open);
         }
     }
 }
 
 impl HalfOpen {
-    fn go_on(&mut self, secret: &SecretKey) -> Proof {
-        self.read(secret).unwrap_or(Proof::Stranger)
+    fn go_on(&mut self, secret: &SecretKey) -> Progress {
+        self.read(secret).unwrap_or(Progress::Stranger)
     }
 
-    fn read(&mut self, secret: &SecretKey) -> io::Result<Proof> {
+    fn read(&mut self, secret: &SecretKey) -> io::Result<Progress> {
+        let [first, _, third, _] = self.proof.lengths();
         loop {
-            let wanted = LENGTHS[if self.answered { 2 } else { 0 }];
+            let wanted = if self.answered { third } else { first };
             match self.stream.read(&mut self.got[self.len..wanted]) {
-                Ok(0) => return Ok(Proof::Stranger),
+                Ok(0) => return Ok(Progress::Stranger),
                 Ok(n) => self.len += n,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Proof::Waits),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Progress::Waits),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -141,11 +144,14 @@ impl HalfOpen {
             }
             let message = &self.got[..wanted];
             if self.answered {
-                let proven = self.nonces.proven(message, secret);
-                let identity = proven.map(|[pe, n_pes]| Identity { pe, n_pes });
-                return Ok(identity.map_or(Proof::Stranger, Proof::Known));
+                let Some([pe, n_pes]) = self.proof.proven(message, secret) else { return Ok(Progress::Stranger) };
+                if let Some(fourth) = self.proof.answer(secret, []) {
+                    self.stream.write_all(&fourth)?;
+                }
+                let cipher = self.proof.cipher();
+                return Ok(cipher.map_or(Progress::Stranger, |cipher| Progress::Known(Identity { pe, n_pes }, cipher)));
             }
-            let Some(second) = self.nonces.accept(message, secret)? else { return Ok(Proof::Stranger) };
+            let Some(second) = self.proof.accept(message, secret)? else { return Ok(Progress::Stranger) };
             // It is the first thing that is written, for which there is room.
             self.stream.write_all(&second)?;
             (self.answered, self.len) = (true, 0);

@@ -20,10 +20,9 @@ use super::{
     frame::{Channel, Frame, FrameKind},
     given::{Rendezvous, refused},
     link::{Link, Over, Stay},
-    proof::{LENGTHS, MAGIC, SecretKey},
+    proof::{self, SecretKey},
     serve::{LAST_WORDS, how, rest},
 };
-use crate::proof::Nonces;
 
 /// The longest pause before it is tried again.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -111,19 +110,22 @@ fn prove(
     }
     stream.set_read_timeout(Some(LIMIT))?;
     stream.set_nodelay(true)?;
-    let mut numbers = Nonces::new(MAGIC);
-    stream.write_all(&numbers.begin()?)?;
-    let mut second = [0; LENGTHS[1]];
-    stream.read_exact(&mut second)?;
-    let me = [given.pe as u64, given.n_pes as u64];
-    let third = numbers.prove(&second, secret, me).ok_or_else(|| {
+    let other = || {
         let (pe, address) = (given.pe, &given.address);
         Obstacle::Never(refused(format_args!(
             "PE {pe} has another secret (SHMEM_RENDEZVOUS_SECRET) than PE 0, which listens at {address}"
         )))
-    })?;
-    stream.write_all(&third)?;
-    Ok(Channel::new(stream, at)?)
+    };
+    let mut proof = proof::begin();
+    let [_, second, _, fourth] = proof.lengths();
+    let (mut second, mut fourth) = (vec![0; second], vec![0; fourth]);
+    stream.write_all(&proof.begin()?)?;
+    stream.read_exact(&mut second)?;
+    let me = [given.pe as u64, given.n_pes as u64];
+    stream.write_all(&proof.prove(&second, secret, me).ok_or_else(other)?)?;
+    stream.read_exact(&mut fourth)?;
+    let [] = proof.answered(&fourth, secret).ok_or_else(other)?;
+    Ok(Channel::new(stream, at, proof.cipher().ok_or_else(other)?)?)
 }
 
 /// Waits until PE 0 says that all PEs are there, for as long as it takes: PE 0 has the limit.

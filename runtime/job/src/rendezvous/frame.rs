@@ -1,9 +1,9 @@
 //! What travels over a connection once both ends have proved themselves: frames of a header and a
-//! body.
+//! body, encrypted.
 
 use std::{
     collections::VecDeque,
-    io::{self, IoSlice, Read},
+    io::{self, Read},
     net::{SocketAddr, TcpStream},
     sync::Arc,
     time::Duration,
@@ -11,8 +11,10 @@ use std::{
 
 use rustix::{
     io::Errno,
-    net::{SendAncillaryBuffer, SendFlags, sendmsg, sockopt},
+    net::{SendFlags, send, sockopt},
 };
+
+use crate::cipher::{Cipher, LONGEST, RECORD};
 
 /// What a [`Frame`] is. The comment says which of its parts are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,14 +131,19 @@ pub(super) struct Channel {
     pub(super) stream: TcpStream,
     /// The other end.
     pub(super) from: SocketAddr,
+    cipher: Cipher,
+    /// What was read and not decrypted: less than a record.
+    records: Vec<u8>,
+    clear: Vec<u8>,
     frames: Frames,
-    unsent: VecDeque<([u8; HEADER], Frame)>,
-    /// Bytes of the first that are gone already.
+    unsent: VecDeque<Frame>,
+    /// Records of the first of them, and bytes of these that are gone already.
+    sealed: Vec<u8>,
     sent: usize,
 }
 
 impl Channel {
-    pub(super) fn new(stream: TcpStream, from: SocketAddr) -> io::Result<Self> {
+    pub(super) fn new(stream: TcpStream, from: SocketAddr, cipher: Cipher) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         // The kernel's words for a machine that has vanished: within 25 s without an answer.
@@ -146,34 +153,37 @@ impl Channel {
         sockopt::set_tcp_keepcnt(&stream, 3)?;
         // And where something is on its way to it.
         let _ = sockopt::set_tcp_user_timeout(&stream, 25_000);
-        Ok(Self { stream, from, frames: Frames::default(), unsent: VecDeque::new(), sent: 0 })
+        let (records, clear, sealed) = (Vec::new(), Vec::new(), Vec::new());
+        let (frames, unsent) = (Frames::default(), VecDeque::new());
+        Ok(Self { stream, from, cipher, records, clear, frames, unsent, sealed, sent: 0 })
     }
 
     /// Sends a frame, or keeps what there is no room for.
     pub(super) fn send(&mut self, frame: Frame) -> io::Result<()> {
-        self.unsent.push_back((frame.header(), frame));
+        self.unsent.push_back(frame);
         self.flush()
     }
 
     pub(super) fn has_unsent(&self) -> bool {
-        !self.unsent.is_empty()
+        self.sent < self.sealed.len() || !self.unsent.is_empty()
     }
 
     /// Sends what there is room for.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        while let Some((header, frame)) = self.unsent.front() {
-            let (of_header, of_body) = (self.sent.min(HEADER), self.sent.saturating_sub(HEADER));
-            let parts = [IoSlice::new(&header[of_header..]), IoSlice::new(&frame.body[of_body..])];
-            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-            match sendmsg(&self.stream, &parts, &mut SendAncillaryBuffer::default(), flags) {
+        while self.has_unsent() {
+            if self.sent == self.sealed.len() {
+                (self.sent, self.sealed) = (0, Vec::new());
+                let Some(frame) = self.unsent.pop_front() else { break };
+                self.cipher.seal(&frame.header(), &mut self.sealed);
+                for bytes in frame.body.chunks(RECORD) {
+                    self.cipher.seal(bytes, &mut self.sealed);
+                }
+            }
+            match send(&self.stream, &self.sealed[self.sent..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
                 Ok(written) => self.sent += written,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
-            }
-            if self.sent == HEADER + frame.body.len() {
-                self.sent = 0;
-                self.unsent.pop_front();
             }
         }
         Ok(())
@@ -181,7 +191,7 @@ impl Channel {
 
     /// The next frame that is there. `UnexpectedEof` is the end.
     pub(super) fn receive(&mut self) -> io::Result<Option<Frame>> {
-        let mut piece = [0; 64 << 10];
+        let mut piece = [0; 4 * LONGEST];
         let mut taken = 0;
         loop {
             if let Some(frame) = self.frames.next()? {
@@ -194,13 +204,25 @@ impl Channel {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(n) => {
                     taken += n;
-                    self.frames.push(&piece[..n]);
+                    self.decrypt(&piece[..n])?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    fn decrypt(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.records.extend_from_slice(bytes);
+        let mut opened = 0;
+        while let Some(len) = self.cipher.open(&self.records[opened..], &mut self.clear)? {
+            opened += len;
+        }
+        self.records.drain(..opened);
+        self.frames.push(&self.clear);
+        self.clear.clear();
+        Ok(())
     }
 }
 

@@ -176,8 +176,9 @@ impl Service {
 
     /// A process has proved that it knows the secret.
     fn welcome(&mut self, visitor: Visitor) {
-        let Ok(mut channel) = Channel::new(visitor.stream, visitor.from) else { return };
-        let (identity, n) = (visitor.identity, self.members.len());
+        let Visitor { stream, from, identity, cipher } = visitor;
+        let Ok(mut channel) = Channel::new(stream, from, cipher) else { return };
+        let n = self.members.len();
         let pe = usize::try_from(identity.pe).ok().filter(|&pe| pe < n);
         let refusal = match pe {
             _ if identity.n_pes != n as u64 => Some(format!(
