@@ -245,21 +245,40 @@ fn what_waits_for_a_pe_that_died_fails_and_names_it() {
 }
 
 #[test]
+fn ucx_that_is_to_encrypt_is_refused_with_a_sentence() {
+    let _limit = time_limit(60);
+    let job = Job::new(test_name!(), 2).hosts("2").env("SHMEM_NET=ucx").env("SHMEM_NET_SECURITY=encrypt");
+    let ended = job.end(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        eprintln!("{}", runtime.block_on(oxshmem::init()).unwrap_err());
+        std::process::exit(1);
+    });
+    assert_eq!(ended.status, 1, "{ended:?}");
+    let sentence = "SHMEM_NET_SECURITY=encrypt asks for what UCX does not do; take TCP (SHMEM_NET=tcp)";
+    assert!(ended.stderr.contains(sentence), "{}", ended.stderr);
+}
+
+#[test]
 fn pes_that_cannot_be_reached_end_the_job_with_a_sentence() {
     let _limit = time_limit(60);
     if !has_ucx() {
         return;
     }
-    let ended = Job::new(test_name!(), 2).hosts("2").env("SHMEM_NET=ucx").env("UCX_TLS=self").end(|| {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let world = oxshmem::init().await.unwrap();
-            let lost = soon("an error", async { world.barrier_all().await.unwrap_err() }).await;
-            assert!(matches!(lost, Error::PeLost { .. }), "{lost}");
-            eprintln!("{lost}");
-            std::process::exit(1);
+    let ended = Job::new(test_name!(), 2)
+        .hosts("2")
+        .env("SHMEM_NET=ucx")
+        .env("SHMEM_NET_SECURITY=auth")
+        .env("UCX_TLS=self")
+        .end(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let world = oxshmem::init().await.unwrap();
+                let lost = soon("an error", async { world.barrier_all().await.unwrap_err() }).await;
+                assert!(matches!(lost, Error::PeLost { .. }), "{lost}");
+                eprintln!("{lost}");
+                std::process::exit(1);
+            });
         });
-    });
     assert_eq!(ended.status, 1, "{ended:?}");
     assert!(ended.stderr.contains("is lost: it cannot be reached: "), "{}", ended.stderr);
     assert_eq!(ended.stderr.matches("oshrun: ").count(), 1, "{}", ended.stderr);

@@ -165,6 +165,7 @@ fn what_is_ordered_stays_so_in_batches_of_many_sizes() {
     Job::new(test_name!(), 2)
         .hosts("2")
         .env("SHMEM_NET=ucx")
+        .env("SHMEM_NET_SECURITY=auth")
         .env("UCX_RNDV_THRESH=1k")
         .run(batches_of_many_sizes);
 }

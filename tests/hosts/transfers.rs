@@ -15,12 +15,25 @@ fn pattern(seed: u64, len: usize) -> Vec<u8> {
 
 #[test]
 fn megabytes_go_both_ways_at_once() {
+    both_ways(test_name!(), "SHMEM_NET_SECURITY=auth");
+}
+
+#[test]
+fn megabytes_go_both_ways_at_once_encrypted() {
+    if std::env::var("SHMEM_NET").is_ok_and(|net| net == "ucx") {
+        println!("skipped: UCX does not encrypt");
+        return;
+    }
+    both_ways(test_name!(), "SHMEM_NET_SECURITY=encrypt");
+}
+
+fn both_ways(test: &'static str, security: &str) {
     let _limit = time_limit(90);
     if !reaches_hosts() {
         return;
     }
     const LEN: usize = 64 << 20;
-    Job::new(test_name!(), 2).hosts("2").run(|world| async move {
+    Job::new(test, 2).hosts("2").env(security).run(|world| async move {
         let (me, other, ctx) = (world.my_pe() as u64, 1 - world.my_pe(), world.context());
         let data = world.alloc_zeroed::<u8>(LEN + 3).await?;
         // All of it but a few bytes at both ends, so that it is not aligned.

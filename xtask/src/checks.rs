@@ -194,41 +194,52 @@ pub(crate) fn hosts(all: bool) -> Outcome {
     }
     programs::build()?;
     let programs = target_dir()?.join("debug");
-    let test = |program: &str, modules: &[&str], (distribution, link, net): (&str, &str, &str)| {
-        // Of the workspace, so that nothing is built that the other tests were not built with.
-        Job::cargo("test --workspace --no-fail-fast --quiet")
-            .args(["--test", program, "--"].iter().chain(modules).copied())
-            .env("OXSHMEM_BIN_DIR", &programs)
-            .env("OXSHMEM_TEST_LINK", link)
-            .env("SHMEM_FAKE_HOSTS", distribution)
-            .env("SHMEM_NET", net)
-            .limit(1800)
-            .run()
-    };
+    let test =
+        |program: &str, modules: &[&str], (distribution, link, net, security): (&str, &str, &str, &str)| {
+            // Of the workspace, so that nothing is built that the other tests were not built with.
+            Job::cargo("test --workspace --no-fail-fast --quiet")
+                .args(["--test", program, "--"].iter().chain(modules).copied())
+                .env("OXSHMEM_BIN_DIR", &programs)
+                .env("OXSHMEM_TEST_LINK", link)
+                .env("SHMEM_FAKE_HOSTS", distribution)
+                .env("SHMEM_NET", net)
+                .env("SHMEM_NET_SECURITY", security)
+                .limit(1800)
+                .run()
+        };
     let mut failed = Vec::new();
     if !all {
         for (program, modules) in ON_HOSTS {
-            if test(program, modules, ("2", "", "tcp")).is_err() {
+            if test(program, modules, ("2", "", "tcp", "auth")).is_err() {
                 failed.push(program.to_owned());
             }
         }
+        if test("hosts", &[], ("2", "", "tcp", "encrypt")).is_err() {
+            failed.push("hosts, encrypted".to_owned());
+        }
         for program in OVER_UCX.iter().filter(|_| ucx.is_ok()) {
-            if test(program, &[], ("2", "", "ucx")).is_err() {
+            if test(program, &[], ("2", "", "ucx", "auth")).is_err() {
                 failed.push(format!("{program} over UCX"));
             }
         }
         return verdict(failed);
     }
     // Latency and jitter in microseconds.
-    for (distribution, link, net) in
-        [("2", "", "tcp"), ("2", "", "ucx"), ("2:cyclic", "", "tcp"), ("2", "20,20", "tcp")]
-    {
+    for (distribution, link, net, security) in [
+        ("2", "", "tcp", "auth"),
+        ("2", "", "tcp", "encrypt"),
+        ("2", "", "ucx", "auth"),
+        ("2:cyclic", "", "tcp", "auth"),
+        ("2", "20,20", "tcp", "auth"),
+    ] {
         if net == "ucx" && ucx.is_err() {
             continue;
         }
-        let with = format!("SHMEM_FAKE_HOSTS={distribution} OXSHMEM_TEST_LINK={link} SHMEM_NET={net}");
+        let with = format!(
+            "SHMEM_FAKE_HOSTS={distribution} OXSHMEM_TEST_LINK={link} SHMEM_NET={net} SHMEM_NET_SECURITY={security}"
+        );
         println!("=== {with}");
-        if test("*", &[], (distribution, link, net)).is_err() {
+        if test("*", &[], (distribution, link, net, security)).is_err() {
             failed.push(with);
         }
     }

@@ -150,7 +150,7 @@ impl Report {
             UcxFound::Missing(reason) => format!("none: {reason}"),
         };
         facts.push(("shm", "to PEs of this host: loads and stores of their memory".to_owned()));
-        facts.push(("net", oxshmem_net::describe(self.settings.net)));
+        facts.push(("net", oxshmem_net::describe(&self.settings)));
         facts.push(("ucx", ucx));
         facts.push(("atomics", ATOMICS.to_owned()));
         match &self.devices {
@@ -243,7 +243,7 @@ impl Report {
             "cpus": self.cpus,
             "page_size": self.page_size,
             "membarrier": self.membarrier,
-            "net": oxshmem_net::describe(self.settings.net),
+            "net": oxshmem_net::describe(&self.settings),
             "ucx": ucx,
             "ucx_missing": ucx_missing,
             "atomics": ATOMICS,

@@ -80,13 +80,12 @@ mod tests {
     /// Both sides of a connection.
     fn sides() -> [Cipher; 2] {
         let secret = SecretKey(vec![1; 32]);
-        let [mut connects, mut accepts] =
-            [(); 2].map(|()| Handshake::<0, 0>::new(*b"magic...", true));
+        let [mut connects, mut accepts] = [(); 2].map(|()| Handshake::<0, 0>::new(*b"magic...", true));
         let second = accepts.accept(&connects.begin().unwrap(), &secret).unwrap().unwrap();
         let third = connects.prove(&second, &secret, []).unwrap();
         accepts.proven(&third, &secret).unwrap();
         connects.answered(&accepts.answer(&secret, []).unwrap(), &secret).unwrap();
-        [connects.cipher().unwrap(), accepts.cipher().unwrap()]
+        [connects, accepts].map(|side| side.finish().unwrap().unwrap())
     }
 
     #[test]

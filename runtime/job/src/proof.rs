@@ -118,11 +118,23 @@ impl<const THERE: usize, const BACK: usize> Handshake<THERE, BACK> {
     }
 
     /// What encrypts everything behind the fourth message, if that is to be.
-    pub fn cipher(&mut self) -> Option<Cipher> {
-        self.noise.take()?.into_transport_mode().ok().map(Cipher::new)
+    ///
+    /// # Errors
+    /// If there was no fourth message.
+    pub fn finish(self) -> io::Result<Option<Cipher>> {
+        if !self.encrypts {
+            return Ok(None);
+        }
+        let state = self.noise.and_then(|noise| noise.into_transport_mode().ok());
+        state.map(|state| Some(Cipher::new(state))).ok_or_else(|| io::Error::other("no keys were agreed on"))
     }
 
-    fn say<const N: usize>(&mut self, secret: &SecretKey, label: &[u8; 8], words: [u64; N]) -> Option<Vec<u8>> {
+    fn say<const N: usize>(
+        &mut self,
+        secret: &SecretKey,
+        label: &[u8; 8],
+        words: [u64; N],
+    ) -> Option<Vec<u8>> {
         let words = words.map(u64::to_le_bytes);
         if !self.encrypts {
             return Some(self.sign(secret, label, words.as_flattened()));
@@ -132,7 +144,12 @@ impl<const THERE: usize, const BACK: usize> Handshake<THERE, BACK> {
         Some(self.sign(secret, label, &message[..len]))
     }
 
-    fn hear<const N: usize>(&mut self, secret: &SecretKey, label: &[u8; 8], message: &[u8]) -> Option<[u64; N]> {
+    fn hear<const N: usize>(
+        &mut self,
+        secret: &SecretKey,
+        label: &[u8; 8],
+        message: &[u8],
+    ) -> Option<[u64; N]> {
         let mut clear = [0; LONGEST];
         let mut words = self.verify(secret, label, message)?;
         if self.encrypts {
@@ -206,13 +223,17 @@ mod tests {
             message
         };
         let first = pass(0, connects.begin().unwrap());
-        let Some(second) = accepts.accept(&first, &theirs).unwrap() else { return (None, None, [None, None]) };
+        let Some(second) = accepts.accept(&first, &theirs).unwrap() else {
+            return (None, None, [None, None]);
+        };
         let second = pass(1, second);
-        let Some(third) = connects.prove(&second, &ours, [3, 5, 70]) else { return (None, None, [None, None]) };
+        let Some(third) = connects.prove(&second, &ours, [3, 5, 70]) else {
+            return (None, None, [None, None]);
+        };
         let Some(claim) = accepts.proven(&pass(2, third), &theirs) else { return (None, None, [None, None]) };
         let fourth = pass(3, accepts.answer(&theirs, [1, 9]).unwrap());
         let answer = connects.answered(&fourth, &ours);
-        (Some(claim), answer, [connects.cipher(), accepts.cipher()])
+        (Some(claim), answer, [connects, accepts].map(|side| side.finish().ok().flatten()))
     }
 
     #[test]

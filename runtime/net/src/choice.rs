@@ -3,8 +3,8 @@
 use std::{fs, path::Path, sync::Arc};
 
 use oxshmem_base::{
-    Result, report,
-    settings::{NetKind, Settings},
+    Error, Result, report,
+    settings::{NetKind, NetSecurity, Settings},
 };
 use oxshmem_job::Bootstrap;
 use ucx_sys::Ucx;
@@ -31,8 +31,13 @@ const ADAPTERS: &str = "/sys/class/infiniband";
 /// What is asked for, or else UCX if all PEs have a network that is faster than TCP, and UCX to
 /// drive it. Collective over all PEs.
 pub(crate) async fn choose(bootstrap: &Arc<dyn Bootstrap>, settings: &Settings) -> Result<Chosen> {
-    let (mut chosen, mut why) = alone(settings.net);
-    if settings.net == NetKind::Auto {
+    let (mut chosen, mut why) = alone(settings);
+    let encrypts = settings.net_security == NetSecurity::Encrypt;
+    if encrypts && chosen == Chosen::Ucx {
+        let what = "SHMEM_NET_SECURITY=encrypt asks for what UCX does not do; take TCP (SHMEM_NET=tcp)";
+        return Err(Error::bootstrap("init", what));
+    }
+    if settings.net == NetKind::Auto && !encrypts {
         if bootstrap.is_one_machine() {
             (chosen, why) = (Chosen::Tcp, "all hosts are this machine".to_owned());
         } else {
@@ -45,16 +50,23 @@ pub(crate) async fn choose(bootstrap: &Arc<dyn Bootstrap>, settings: &Settings) 
     let pe = bootstrap.placement().pe;
     tracing::debug!(target: "oxshmem::net", pe, ?chosen, why, "the way to other hosts");
     if settings.debug && pe == 0 {
-        report(format_args!("oxshmem: debug: PEs of other hosts are reached by {}: {why}", chosen.name()));
+        let how = if encrypts { "encrypted " } else { "" };
+        report(format_args!(
+            "oxshmem: debug: PEs of other hosts are reached by {how}{}: {why}",
+            chosen.name()
+        ));
     }
     Ok(chosen)
 }
 
 /// What this machine would choose, and why.
-fn alone(asked: NetKind) -> (Chosen, String) {
-    match asked {
+fn alone(settings: &Settings) -> (Chosen, String) {
+    match settings.net {
         NetKind::Tcp => (Chosen::Tcp, "SHMEM_NET".to_owned()),
         NetKind::Ucx => (Chosen::Ucx, "SHMEM_NET".to_owned()),
+        NetKind::Auto if settings.net_security == NetSecurity::Encrypt => {
+            (Chosen::Tcp, "SHMEM_NET_SECURITY".to_owned())
+        }
         NetKind::Auto if !has_fast_network(Path::new(ADAPTERS)) => {
             (Chosen::Tcp, format!("no adapter in {ADAPTERS} is active"))
         }
@@ -66,9 +78,10 @@ fn alone(asked: NetKind) -> (Chosen, String) {
 }
 
 /// What leads to PEs of other hosts if all are as this one, and why, for people.
-pub fn describe(asked: NetKind) -> String {
-    let (chosen, why) = alone(asked);
-    format!("to PEs of other hosts: {}: {why}", chosen.name())
+pub fn describe(settings: &Settings) -> String {
+    let (chosen, why) = alone(settings);
+    let how = if settings.net_security == NetSecurity::Encrypt { "encrypted " } else { "" };
+    format!("to PEs of other hosts: {how}{}: {why}", chosen.name())
 }
 
 /// Whether any adapter is connected to a network.

@@ -71,10 +71,13 @@ pub async fn connect(
         let block = placement.hosts.local_pe_of(placement.pe);
         return Ok(Some(Arc::new(Model::join(wires, placement.pe, block, fabric, executor)?)));
     }
-    let (scratch, interfaces) = (fabric.control.scratch(), settings.net_interfaces.as_deref());
+    let scratch = fabric.control.scratch();
     Ok(Some(match choice::choose(bootstrap, settings).await? {
-        Chosen::Ucx => Arc::new(ucx::connect(bootstrap, executor, memory, scratch, interfaces).await?),
-        Chosen::Tcp => Arc::new(tcp::connect(bootstrap, executor, [memory, scratch], interfaces).await?),
+        Chosen::Ucx => {
+            let interfaces = settings.net_interfaces.as_deref();
+            Arc::new(ucx::connect(bootstrap, executor, memory, scratch, interfaces).await?)
+        }
+        Chosen::Tcp => Arc::new(tcp::connect(bootstrap, executor, [memory, scratch], settings).await?),
     }))
 }
 

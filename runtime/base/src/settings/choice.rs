@@ -78,6 +78,17 @@ choice! {
 }
 
 choice! {
+    /// What protects what PEs of different hosts send each other (`SHMEM_NET_SECURITY`).
+    NetSecurity {
+        /// Both ends of a connection prove that they are of the job.
+        #[default]
+        Auth = "auth",
+        /// What follows is encrypted, too.
+        Encrypt = "encrypt",
+    }
+}
+
+choice! {
     /// Which space the default one is (`SHMEM_DEFAULT_SPACE`).
     DefaultSpace {
         /// The CPU space if that is enabled, else the GPU space.
@@ -209,6 +220,7 @@ mod tests {
         words_read_back::<CheckAlloc>();
         words_read_back::<Driver>();
         words_read_back::<NetKind>();
+        words_read_back::<NetSecurity>();
         words_read_back::<DefaultSpace>();
         words_read_back::<Fence>();
         words_read_back::<GpuSharing>();

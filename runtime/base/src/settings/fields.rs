@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use super::{
     choice::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
-        GpuSharing, NetKind, ReduceAlgorithm, SyncAlgorithm,
+        GpuSharing, NetKind, NetSecurity, ReduceAlgorithm, SyncAlgorithm,
     },
     partition::Defined,
     pes::PeRanges,
@@ -125,6 +125,8 @@ pub struct Settings {
     pub rendezvous_timeout: Duration = Duration::from_secs(60),
     /// What leads to PEs of other hosts: `SHMEM_NET`.
     pub net: NetKind = NetKind::default(),
+    /// What protects what they send each other: `SHMEM_NET_SECURITY`.
+    pub net_security: NetSecurity = NetSecurity::default(),
     /// Network interfaces that lead to other hosts, if that is not left to the net:
     /// `SHMEM_NET_INTERFACES`.
     pub net_interfaces: Option<String> = None,

@@ -6,7 +6,7 @@ use super::{
     Settings,
     choice::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, DefaultSpace, Driver,
-        Fence, GpuSharing, NetKind, ReduceAlgorithm, SyncAlgorithm,
+        Fence, GpuSharing, NetKind, NetSecurity, ReduceAlgorithm, SyncAlgorithm,
     },
     partition,
     reading::{as_set, file, folder, integer, interfaces, number, on_off, rendezvous, switch, word_or},
@@ -510,6 +510,18 @@ pub static TABLE: &[Setting] = &[
         same_on_all_pes: true,
         read: Read::Text(|to, text| Choice::read(text).map(|value| to.net = value)),
         show: |from| from.net.to_string(),
+    },
+    Setting {
+        name: "SHMEM_NET_SECURITY",
+        deprecated: &[],
+        default: "auth",
+        values: NetSecurity::WORDS,
+        unit: "",
+        effect: "What protects what PEs of different hosts send each other: auth has both ends of a connection prove that they are of the job; encrypt \
+                 encrypts everything behind that as well, over TCP.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.net_security = value)),
+        show: |from| from.net_security.to_string(),
     },
     Setting {
         name: "SHMEM_NET_INTERFACES",

@@ -170,6 +170,7 @@ fn a_value_that_cannot_be_used_is_an_error_that_says_what_could() {
         ("SHMEM_RENDEZVOUS_SECRET", "", "expected the name of a file"),
         ("SHMEM_FAKE_HOSTS", "two", "no number of hosts"),
         ("SHMEM_FAKE_HOSTS", "0", "at least one host"),
+        ("SHMEM_NET_SECURITY", "tls", "auth, encrypt"),
         ("SHMEM_NET_INTERFACES", "eth0,,eth1", "names of network interfaces"),
         ("SHMEM_SYNC_ALGORITHM", "ring", "dissemination"),
         ("SHMEM_TRACE", " ", "name of a folder"),
@@ -242,10 +243,11 @@ fn what_pes_compare_is_independent_of_how_it_was_written() {
             "SHMEM_GPU_EMULATE_PES",
             "SHMEM_CHECK_ALLOC",
             "SHMEM_FENCE",
-            "SHMEM_NET"
+            "SHMEM_NET",
+            "SHMEM_NET_SECURITY"
         ]
     );
-    let (tuning, algorithms) = names[13..].split_last().unwrap();
+    let (tuning, algorithms) = names[14..].split_last().unwrap();
     assert_eq!(*tuning, "SHMEM_TUNING");
     assert!(algorithms.iter().all(|name| name.ends_with("_ALGORITHM")), "{names:?}");
 }

@@ -49,7 +49,7 @@ struct HalfOpen {
 enum Progress {
     Waits,
     Stranger,
-    Known(Identity, Cipher),
+    Known(Identity),
 }
 
 /// A process that knows the secret.
@@ -102,8 +102,10 @@ impl Door {
             match it.go_on(&self.secret) {
                 Progress::Waits => self.half_open.push_back(it),
                 Progress::Stranger => self.strangers += 1,
-                Progress::Known(identity, cipher) => {
-                    known.push(Visitor { stream: it.stream, from: it.from, identity, cipher });
+                Progress::Known(identity) => {
+                    if let Ok(Some(cipher)) = it.proof.finish() {
+                        known.push(Visitor { stream: it.stream, from: it.from, identity, cipher });
+                    }
                 }
             }
         }
@@ -117,7 +119,8 @@ impl Door {
         }
         if stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).is_ok() {
             let (since, proof) = (Instant::now(), proof::begin());
-            let half_open = HalfOpen { stream, from, since, proof, answered: false, got: [0; LONGEST], len: 0 };
+            let half_open =
+                HalfOpen { stream, from, since, proof, answered: false, got: [0; LONGEST], len: 0 };
             self.half_open.push_back(half_open);
         }
     }
@@ -144,12 +147,13 @@ impl HalfOpen {
             }
             let message = &self.got[..wanted];
             if self.answered {
-                let Some([pe, n_pes]) = self.proof.proven(message, secret) else { return Ok(Progress::Stranger) };
+                let Some([pe, n_pes]) = self.proof.proven(message, secret) else {
+                    return Ok(Progress::Stranger);
+                };
                 if let Some(fourth) = self.proof.answer(secret, []) {
                     self.stream.write_all(&fourth)?;
                 }
-                let cipher = self.proof.cipher();
-                return Ok(cipher.map_or(Progress::Stranger, |cipher| Progress::Known(Identity { pe, n_pes }, cipher)));
+                return Ok(Progress::Known(Identity { pe, n_pes }));
             }
             let Some(second) = self.proof.accept(message, secret)? else { return Ok(Progress::Stranger) };
             // It is the first thing that is written, for which there is room.

@@ -125,7 +125,8 @@ fn prove(
     stream.write_all(&proof.prove(&second, secret, me).ok_or_else(other)?)?;
     stream.read_exact(&mut fourth)?;
     let [] = proof.answered(&fourth, secret).ok_or_else(other)?;
-    Ok(Channel::new(stream, at, proof.cipher().ok_or_else(other)?)?)
+    let cipher = proof.finish()?.ok_or_else(other)?;
+    Ok(Channel::new(stream, at, cipher)?)
 }
 
 /// Waits until PE 0 says that all PEs are there, for as long as it takes: PE 0 has the limit.

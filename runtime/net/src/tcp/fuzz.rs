@@ -85,7 +85,7 @@ fn frames_are_served_or_refused_whatever_is_in_them() {
         let (mut theirs, ours) = UnixStream::pair().unwrap();
         theirs.write_all(bytes).unwrap();
         drop(theirs);
-        let socket = Socket::of(ours.into());
+        let mut socket = Socket::of(ours.into());
         loop {
             let mut serving = Serving {
                 pe: 0,
@@ -98,7 +98,7 @@ fn frames_are_served_or_refused_whatever_is_in_them() {
                 stored: &mut stored,
                 urgent: &mut urgent,
             };
-            match incoming.read(&socket, &mut buffer, &mut serving) {
+            match incoming.read(&mut socket, &mut buffer, &mut serving) {
                 Ok(Ok(incoming::ReadEnd::Open(true))) => {}
                 _ => break,
             }

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use oxshmem_base::Result;
+use oxshmem_base::{Error, Result};
 use oxshmem_memory::{
     copy,
     op::{Address, Blocks},
@@ -159,13 +159,15 @@ impl Incoming {
     /// The socket's, or what is wrong with a frame.
     pub(super) fn read(
         &mut self,
-        socket: &Socket,
+        socket: &mut Socket,
         buffer: &mut [u64],
         to: &mut impl Serve,
     ) -> Result<io::Result<ReadEnd>> {
         let buffer: &mut [u8] = bytemuck::cast_slice_mut(buffer);
         let mut any = false;
-        for _ in 0..TURN {
+        let mut turns = 0;
+        while turns < TURN || socket.has_more() {
+            turns += 1;
             let (direct, room) = self.direct();
             // So that the next head is aligned.
             let ahead = match &self.filling {
@@ -192,6 +194,9 @@ impl Incoming {
                 Ok(0) => return Ok(Ok(ReadEnd::Closed)),
                 Ok(n) => n,
                 Err(error) if would_block(&error) => break,
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return Err(Error::bootstrap("net", error.to_string()));
+                }
                 Err(error) => return Ok(Err(error)),
             };
             any = true;
@@ -203,7 +208,7 @@ impl Incoming {
             let kept = end - rest..end;
             self.rest.clear();
             self.rest.extend_from_slice(&buffer[kept]);
-            if n < all {
+            if n < all && !socket.has_more() {
                 break;
             }
         }

@@ -5,14 +5,16 @@
 //! a get sees the puts before it. The engine's threads read and write the sockets, which never
 //! block; there is no thread of the net's own. What is started close together leaves together.
 //!
-//! A connection begins with a [proof](proof) that both ends are of this job. One that breaks is
-//! made again, and what was not acknowledged is written again.
+//! A connection begins with a [proof](proof) that both ends are of this job, and is encrypted behind
+//! it if that is asked for. One that breaks is made again, and what was not acknowledged is written
+//! again.
 //!
 //! | module | what it has |
 //! |---|---|
 //! | [`frame`] | what travels |
 //! | [`proof`] | how a connection begins |
 //! | [`socket`] | sockets |
+//! | [`encrypted`] | what an encrypted one has besides |
 //! | [`outgoing`], [`incoming`] | the streams |
 //! | [`talk`], [`mail`] | what is under way: operations and messages |
 //! | [`serve`] | what frames do |
@@ -20,11 +22,14 @@
 //! | [`turn`] | progress |
 //! | [`open`] | the beginning and the end |
 
+mod encrypted;
 mod frame;
 #[cfg(test)]
 mod fuzz;
 mod incoming;
 mod mail;
+#[cfg(test)]
+mod middle;
 mod open;
 mod outgoing;
 mod peer;
@@ -65,7 +70,7 @@ use self::{
     frame::{CHUNK, FrameHead, Kind},
     mail::{Inbox, PostedReceive, Unreceived},
     peer::{HalfOpen, TcpPeer},
-    proof::SecretKey,
+    proof::Credentials,
     serve::Memory,
     talk::COPIED,
 };
@@ -83,7 +88,7 @@ pub(super) struct Tcp {
     directory: Arc<Directory>,
     /// Where this PE listens.
     own: Vec<IpAddr>,
-    secret: SecretKey,
+    credentials: Credentials,
     inner: Mutex<TcpState>,
     /// What is to be completed by the thread that has polled, the oldest first.
     events: Mutex<Effects>,
@@ -247,7 +252,7 @@ impl Source for Tcp {
 
     fn is_pending(&self) -> bool {
         let inner = self.inner();
-        let awaited = |peer: &TcpPeer| peer.talk.is_awaited() || peer.out.unwritten() > 0;
+        let awaited = |peer: &TcpPeer| peer.talk.is_awaited() || !peer.is_written();
         inner.mail.is_awaited() || inner.peers.iter().flatten().any(|peer| awaited(peer))
     }
 

@@ -9,7 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{Error, Result, random, report, sync::Mutex};
+use oxshmem_base::{
+    Error, Result, random, report,
+    settings::{NetSecurity, Settings},
+    sync::Mutex,
+};
 use oxshmem_job::Bootstrap;
 use oxshmem_memory::Segment;
 use oxshmem_progress::{completion::waiting, executor::Executor};
@@ -22,7 +26,7 @@ use super::{
     incoming::BUFFER,
     mail::Inbox,
     peer::Connection,
-    proof::{self, SecretKey},
+    proof::{self, Credentials, SecretKey},
     serve::Memory,
     socket, turn,
 };
@@ -31,15 +35,15 @@ use crate::{batch::malformed, directory};
 /// How long a PE that leaves waits for what it has sent, and for the others to leave.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// Connects this PE, over these network interfaces if they are given. Collective over all PEs.
+/// Connects this PE, as the settings ask for it. Collective over all PEs.
 pub(in super::super) async fn connect(
     bootstrap: &Arc<dyn Bootstrap>,
     executor: &Arc<Executor>,
     segments: [Segment; 2],
-    interfaces: Option<&str>,
+    settings: &Settings,
 ) -> Result<Tcp> {
     let one_machine = bootstrap.is_one_machine();
-    let opened = own_addresses(interfaces, one_machine).and_then(|own| {
+    let opened = own_addresses(settings.net_interfaces.as_deref(), one_machine).and_then(|own| {
         let listens = listen(&own)?;
         let port = listens.local_addr().map_err(|error| Error::system("getsockname", error))?.port();
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
@@ -59,6 +63,7 @@ pub(in super::super) async fn connect(
     let ((listens, epoll, _, own), directory) = (opened?, directory?);
     let secret =
         directory.of(0)?.get(..proof::BYTES).map(|key| SecretKey(key.to_vec())).ok_or_else(malformed)?;
+    let credentials = Credentials { secret, encrypts: settings.net_security == NetSecurity::Encrypt };
     let placement = bootstrap.placement();
     let inner = TcpState {
         open: true,
@@ -79,7 +84,7 @@ pub(in super::super) async fn connect(
         memory: Memory { block: placement.hosts.local_pe_of(placement.pe), segments },
         directory,
         own,
-        secret,
+        credentials,
         inner: Mutex::new(inner),
         events: Mutex::default(),
         has_events: AtomicBool::new(false),
@@ -211,7 +216,7 @@ impl Tcp {
         let inner = self.inner();
         inner.peers.iter().flatten().all(|peer| match &peer.link {
             Connection::Gone(_) => true,
-            Connection::Up(_) => peer.out.unwritten() == 0 && (!in_order || peer.talk.left),
+            Connection::Up(_) => peer.is_written() && (!in_order || peer.talk.left),
             Connection::Down(_) | Connection::Connecting(..) => !in_order,
         })
     }

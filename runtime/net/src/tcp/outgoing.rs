@@ -174,7 +174,7 @@ impl Outgoing {
     }
 
     /// Writes as far as the socket takes it. Whether everything was written.
-    pub(super) fn write(&mut self, socket: &Socket) -> io::Result<bool> {
+    pub(super) fn write(&mut self, socket: &mut Socket) -> io::Result<bool> {
         while self.written < self.end {
             let (part, at) = self.cursor;
             let mut pieces: [Piece; PIECES] =
@@ -187,22 +187,18 @@ impl Outgoing {
             let pieces = &mut pieces[..n];
             #[cfg(test)]
             tests::cut(pieces, self.breaks_after);
-            let all: usize = pieces.iter().map(|piece| piece.iov_len).sum();
             // SAFETY: bytes are this stream's, memory is what `push_memory` was promised.
             match unsafe { socket.write(pieces) } {
                 Ok(written) => {
                     self.advance(written);
                     #[cfg(test)]
                     self.breaks(written)?;
-                    if written < all {
-                        return Ok(false);
-                    }
                 }
                 Err(error) if super::socket::would_block(&error) => return Ok(false),
                 Err(error) => return Err(error),
             }
         }
-        Ok(true)
+        socket.flush()
     }
 
     /// Moves the cursor on.

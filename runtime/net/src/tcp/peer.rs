@@ -14,7 +14,7 @@ use super::{
     frame::Kind,
     incoming::Incoming,
     outgoing::Outgoing,
-    proof::{Claim, LENGTHS, LONGEST, MAGIC, Nonces, SecretKey, Verdict},
+    proof::{Claim, Credentials, LONGEST, Proof, Verdict},
     socket::{Socket, would_block},
     talk::Talk,
 };
@@ -37,7 +37,7 @@ pub(super) enum Connection {
     /// Nothing, until then.
     Down(Instant),
     /// An attempt.
-    Connecting(Socket, Attempt),
+    Connecting(Socket, Box<Attempt>),
     Up(Socket),
     /// Nothing any more: the PE has left, or is lost, for this reason.
     Gone(String),
@@ -45,7 +45,7 @@ pub(super) enum Connection {
 
 /// A connection of this PE's that is not proven.
 pub(super) struct Attempt {
-    numbers: Nonces,
+    proof: Proof,
     /// Which message comes next; none before it is connected.
     next: Option<usize>,
     since: Instant,
@@ -60,7 +60,7 @@ pub(super) struct ProofMessage {
 
 impl ProofMessage {
     /// Reads on, up to `len` bytes; the message, if all of it is there.
-    pub(super) fn read(&mut self, socket: &Socket, len: usize) -> io::Result<Option<Vec<u8>>> {
+    pub(super) fn read(&mut self, socket: &mut Socket, len: usize) -> io::Result<Option<Vec<u8>>> {
         let mut bytes = [0; LONGEST];
         match socket.read_bytes(&mut bytes[..len - self.bytes.len()]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -82,16 +82,21 @@ pub(super) enum Attempted {
 }
 
 impl Attempt {
-    fn new() -> Self {
+    fn new(credentials: &Credentials) -> Self {
         Self {
-            numbers: Nonces::new(MAGIC),
+            proof: credentials.begin(),
             next: None,
             since: Instant::now(),
             message: ProofMessage::default(),
         }
     }
 
-    fn go_on(&mut self, socket: &Socket, secret: &SecretKey, claim: Claim) -> io::Result<Attempted> {
+    fn go_on(
+        &mut self,
+        socket: &mut Socket,
+        credentials: &Credentials,
+        claim: Claim,
+    ) -> io::Result<Attempted> {
         let unproven = || io::Error::other("what answers there is no PE of this job");
         if self.next.is_none() {
             if !socket.connected()? {
@@ -100,19 +105,19 @@ impl Attempt {
                     false => Err(io::ErrorKind::TimedOut.into()),
                 };
             }
-            socket.write_bytes(&self.numbers.begin()?)?;
+            socket.write_bytes(&self.proof.begin()?)?;
             self.next = Some(1);
         }
         while let Some(next) = self.next
-            && let Some(message) = self.message.read(socket, LENGTHS[next])?
+            && let Some(message) = self.message.read(socket, self.proof.lengths()[next])?
         {
+            let secret = &credentials.secret;
             if next == 3 {
-                let verdict =
-                    self.numbers.answered(&message, secret).map(Verdict::of).ok_or_else(unproven)?;
+                let verdict = self.proof.answered(&message, secret).map(Verdict::of).ok_or_else(unproven)?;
                 let Verdict { accepted, received } = verdict;
                 return Ok(if accepted { Attempted::Up(received) } else { Attempted::Refused });
             }
-            let third = self.numbers.prove(&message, secret, claim.words()).ok_or_else(unproven)?;
+            let third = self.proof.prove(&message, secret, claim.words()).ok_or_else(unproven)?;
             socket.write_bytes(&third)?;
             self.next = Some(3);
         }
@@ -173,7 +178,7 @@ impl TcpPeer {
     }
 
     /// Connects, if it is time to, or goes on with that. Whether it is connected now.
-    pub(super) fn connect(&mut self, secret: &SecretKey, claim: Claim, events: &mut Effects) -> bool {
+    pub(super) fn connect(&mut self, credentials: &Credentials, claim: Claim, events: &mut Effects) -> bool {
         if let Connection::Down(then) = self.link {
             if Instant::now() < then {
                 return false;
@@ -186,20 +191,28 @@ impl TcpPeer {
             };
             match connecting {
                 Ok(socket) => {
-                    (self.link, self.watched) = (Connection::Connecting(socket, Attempt::new()), None)
+                    let attempt = Attempt::new(credentials);
+                    (self.link, self.watched) = (Connection::Connecting(socket, Box::new(attempt)), None)
                 }
                 Err(error) => self.broke(&error),
             }
         }
         let Connection::Connecting(socket, attempt) = &mut self.link else { return false };
-        match attempt.go_on(socket, secret, claim) {
+        match attempt.go_on(socket, credentials, claim) {
             Ok(Attempted::GoesOn) => false,
             Ok(Attempted::Up(received)) => {
-                let Connection::Connecting(socket, _) =
+                let Connection::Connecting(mut socket, attempt) =
                     std::mem::replace(&mut self.link, Connection::Down(Instant::now()))
                 else {
                     return false;
                 };
+                match attempt.proof.finish() {
+                    Ok(cipher) => socket.encrypt(cipher),
+                    Err(error) => {
+                        self.broke(&error);
+                        return false;
+                    }
+                }
                 self.up(socket, (claim.before, received), events)
             }
             Ok(Attempted::Refused) => {
@@ -263,7 +276,7 @@ impl TcpPeer {
 
     /// Writes what there is, as far as there is room.
     pub(super) fn write(&mut self, events: &mut Effects) -> io::Result<()> {
-        let Connection::Up(socket) = &self.link else { return Ok(()) };
+        let Connection::Up(socket) = &mut self.link else { return Ok(()) };
         let unreported = self.incoming.received() - self.reported;
         let by_the_way = unreported >= BY_THE_WAY && self.out.unwritten() > 0;
         if unreported >= REPORTED || by_the_way || (self.urgent && unreported > 0) {
@@ -273,17 +286,19 @@ impl TcpPeer {
         self.urgent = false;
         loop {
             self.talk.pump(&mut self.out, events);
-            if self.out.unwritten() == 0 {
-                self.blocked = false;
-                break;
-            }
-            if !self.out.write(socket)? {
-                self.blocked = true;
+            let any = self.out.unwritten() > 0;
+            self.blocked = !self.out.write(socket)?;
+            if self.blocked || !any {
                 break;
             }
         }
         self.written = Instant::now();
         Ok(())
+    }
+
+    /// Whether everything was written.
+    pub(super) fn is_written(&self) -> bool {
+        self.out.unwritten() == 0 && !self.blocked
     }
 
     /// Whether there is something to write now that frames have come.
@@ -316,43 +331,44 @@ impl TcpPeer {
 pub(super) struct HalfOpen {
     pub(super) socket: Socket,
     pub(super) since: Instant,
-    numbers: Nonces,
+    proof: Proof,
     proves: bool,
     message: ProofMessage,
 }
 
 impl HalfOpen {
-    pub(super) fn new(socket: Socket) -> Self {
+    pub(super) fn new(socket: Socket, credentials: &Credentials) -> Self {
         Self {
             socket,
             since: Instant::now(),
-            numbers: Nonces::new(MAGIC),
+            proof: credentials.begin(),
             proves: false,
             message: ProofMessage::default(),
         }
     }
 
     /// Goes on; what it says of itself, once that is proven.
-    pub(super) fn go_on(&mut self, secret: &SecretKey) -> io::Result<Option<Claim>> {
+    pub(super) fn go_on(&mut self, Credentials { secret, .. }: &Credentials) -> io::Result<Option<Claim>> {
         let stranger = || io::Error::other("a process that is not of this job");
+        let [first, _, third, _] = self.proof.lengths();
         loop {
-            let len = LENGTHS[if self.proves { 2 } else { 0 }];
-            let Some(message) = self.message.read(&self.socket, len)? else { return Ok(None) };
+            let len = if self.proves { third } else { first };
+            let Some(message) = self.message.read(&mut self.socket, len)? else { return Ok(None) };
             if self.proves {
-                return self
-                    .numbers
-                    .proven(&message, secret)
-                    .map(|words| Some(Claim::of(words)))
-                    .ok_or_else(stranger);
+                let words = self.proof.proven(&message, secret).ok_or_else(stranger)?;
+                return Ok(Some(Claim::of(words)));
             }
-            let second = self.numbers.accept(&message, secret)?;
+            let second = self.proof.accept(&message, secret)?;
             self.socket.write_bytes(&second.ok_or_else(stranger)?)?;
             self.proves = true;
         }
     }
 
-    /// Answers that.
-    pub(super) fn answer(&self, secret: &SecretKey, verdict: Verdict) -> io::Result<()> {
-        self.socket.write_bytes(&self.numbers.answer(secret, verdict.words()))
+    /// Answers that. What leads to the PE from then on.
+    pub(super) fn answer(mut self, credentials: &Credentials, verdict: Verdict) -> io::Result<Socket> {
+        let fourth = self.proof.answer(&credentials.secret, verdict.words());
+        self.socket.write_bytes(&fourth.unwrap_or_default())?;
+        self.socket.encrypt(self.proof.finish()?);
+        Ok(self.socket)
     }
 }

@@ -2,13 +2,26 @@
 //! else is read: the PEs of a job have a secret, which goes from one to the others through the
 //! launcher alone.
 
-use oxshmem_job::proof::{self, ACCEPT, BEGIN};
-pub(super) use oxshmem_job::proof::{BYTES, LONGEST, Nonces, SecretKey};
+use oxshmem_job::proof::Handshake;
+pub(super) use oxshmem_job::proof::{BYTES, LONGEST, SecretKey};
 
-/// What a connection of this form begins with.
-pub(super) const MAGIC: [u8; 8] = *b"oxshmem3";
-/// Bytes of each of the four messages.
-pub(super) const LENGTHS: [usize; 4] = [BEGIN, ACCEPT, proof::words(4), proof::words(2)];
+/// One side of it.
+pub(super) type Proof = Handshake<4, 2>;
+
+/// What a PE proves itself by.
+#[derive(Debug)]
+pub(super) struct Credentials {
+    pub(super) secret: SecretKey,
+    /// Whether what follows is encrypted.
+    pub(super) encrypts: bool,
+}
+
+impl Credentials {
+    /// The beginning of a connection.
+    pub(super) fn begin(&self) -> Proof {
+        Proof::new(*b"oxshmem3", self.encrypts)
+    }
+}
 
 /// What the side that connects says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

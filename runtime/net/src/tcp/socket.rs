@@ -9,10 +9,13 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
+use oxshmem_job::cipher::Cipher;
 use rustix::{
     io::Errno,
     net::{AddressFamily, SocketFlags, SocketType, sockopt},
 };
+
+use super::encrypted::Encrypted;
 
 /// Bytes that a socket keeps unsent: what is urgent waits behind no more of them.
 const UNSENT: libc::c_int = 128 << 10;
@@ -26,22 +29,29 @@ pub(super) type Piece = libc::iovec;
 
 /// One connection.
 #[derive(Debug)]
-pub(super) struct Socket(OwnedFd);
+pub(super) struct Socket {
+    descriptor: OwnedFd,
+    encrypted: Option<Box<Encrypted>>,
+}
 
 impl Socket {
-    /// One that a test has made.
-    #[cfg(test)]
+    /// One whose connection is made already.
     pub(super) fn of(descriptor: OwnedFd) -> Self {
-        Self(descriptor)
+        Self { descriptor, encrypted: None }
+    }
+
+    /// Encrypts everything from now on, if there are keys.
+    pub(super) fn encrypt(&mut self, cipher: Option<Cipher>) {
+        self.encrypted = cipher.map(|cipher| Box::new(Encrypted::new(cipher)));
     }
 
     /// Begins to connect.
     pub(super) fn connect(to: SocketAddr) -> io::Result<Self> {
         let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = Self(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?);
+        let socket = Self::of(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?);
         socket.tune()?;
-        match rustix::net::connect(&socket.0, &to) {
+        match rustix::net::connect(&socket.descriptor, &to) {
             Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
             Err(error) => Err(error.into()),
         }
@@ -52,7 +62,7 @@ impl Socket {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         match rustix::net::accept_with(listener, flags) {
             Ok(accepted) => {
-                let socket = Self(accepted);
+                let socket = Self::of(accepted);
                 socket.tune()?;
                 Ok(Some(socket))
             }
@@ -62,18 +72,18 @@ impl Socket {
     }
 
     fn tune(&self) -> io::Result<()> {
-        sockopt::set_tcp_nodelay(&self.0, true)?;
+        sockopt::set_tcp_nodelay(&self.descriptor, true)?;
         // A host that is gone is noticed where nothing is under way, too.
-        sockopt::set_socket_keepalive(&self.0, true)?;
-        sockopt::set_tcp_keepidle(&self.0, KEEPALIVE)?;
-        sockopt::set_tcp_keepintvl(&self.0, KEEPALIVE / 5)?;
-        sockopt::set_tcp_keepcnt(&self.0, 5)?;
+        sockopt::set_socket_keepalive(&self.descriptor, true)?;
+        sockopt::set_tcp_keepidle(&self.descriptor, KEEPALIVE)?;
+        sockopt::set_tcp_keepintvl(&self.descriptor, KEEPALIVE / 5)?;
+        sockopt::set_tcp_keepcnt(&self.descriptor, 5)?;
         let unsent = UNSENT;
         // SAFETY: the descriptor is open, and the option is an int.
         unsafe {
             // Where the kernel has no such option, urgent frames wait a little longer.
             libc::setsockopt(
-                self.0.as_raw_fd(),
+                self.descriptor.as_raw_fd(),
                 libc::IPPROTO_TCP,
                 libc::TCP_NOTSENT_LOWAT,
                 (&raw const unsent).cast(),
@@ -87,25 +97,43 @@ impl Socket {
     ///
     /// # Safety
     /// All pieces must be readable; others may write there meanwhile.
-    pub(super) unsafe fn write(&self, pieces: &mut [Piece]) -> io::Result<usize> {
-        let message = message(pieces);
-        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-        // SAFETY: the message is the pieces, which the caller vouches for.
-        count(unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, flags) })
+    pub(super) unsafe fn write(&mut self, pieces: &mut [Piece]) -> io::Result<usize> {
+        match &mut self.encrypted {
+            // SAFETY: passed on to the caller.
+            None => unsafe { send(&self.descriptor, pieces) },
+            // SAFETY: as above.
+            Some(encrypted) => unsafe { encrypted.write(&self.descriptor, pieces) },
+        }
+    }
+
+    /// Whether the kernel has everything that was written.
+    pub(super) fn flush(&mut self) -> io::Result<bool> {
+        self.encrypted.as_mut().map_or(Ok(true), |encrypted| encrypted.flush(&self.descriptor))
     }
 
     /// Reads as much as has come, or as fits into `pieces`. 0 is the end.
     ///
+    /// # Errors
+    /// `InvalidData` if it is not what the other side has written.
+    ///
     /// # Safety
     /// All pieces must be writable; others may read and write there meanwhile.
-    pub(super) unsafe fn read(&self, pieces: &mut [Piece]) -> io::Result<usize> {
-        let mut message = message(pieces);
-        // SAFETY: as above.
-        count(unsafe { libc::recvmsg(self.0.as_raw_fd(), &mut message, libc::MSG_DONTWAIT) })
+    pub(super) unsafe fn read(&mut self, pieces: &mut [Piece]) -> io::Result<usize> {
+        match &mut self.encrypted {
+            // SAFETY: passed on to the caller.
+            None => unsafe { receive(&self.descriptor, pieces) },
+            // SAFETY: as above.
+            Some(encrypted) => unsafe { encrypted.read(&self.descriptor, pieces) },
+        }
+    }
+
+    /// Whether there is something to read that the kernel does not know of.
+    pub(super) fn has_more(&self) -> bool {
+        self.encrypted.as_ref().is_some_and(|encrypted| encrypted.has_more())
     }
 
     /// Writes bytes of a message that has room in any case.
-    pub(super) fn write_bytes(&self, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn write_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut piece = [Piece { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() }];
         // SAFETY: a slice is readable.
         match unsafe { self.write(&mut piece) }? {
@@ -115,7 +143,7 @@ impl Socket {
     }
 
     /// Reads at most as many bytes as there is room for.
-    pub(super) fn read_bytes(&self, to: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn read_bytes(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let mut piece = [Piece { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() }];
         // SAFETY: a slice is writable.
         unsafe { self.read(&mut piece) }
@@ -123,8 +151,8 @@ impl Socket {
 
     /// Whether it is connected by now.
     pub(super) fn connected(&self) -> io::Result<bool> {
-        sockopt::socket_error(&self.0)??;
-        match rustix::net::getpeername(&self.0) {
+        sockopt::socket_error(&self.descriptor)??;
+        match rustix::net::getpeername(&self.descriptor) {
             Ok(_) => Ok(true),
             Err(Errno::NOTCONN) => Ok(false),
             Err(error) => Err(error.into()),
@@ -134,13 +162,34 @@ impl Socket {
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.descriptor.as_fd()
     }
 }
 
 /// Whether there is nothing to read, or no room to write, for now.
 pub(super) fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+/// Sends as much of `pieces` as there is room for.
+///
+/// # Safety
+/// All pieces must be readable; others may write there meanwhile.
+pub(super) unsafe fn send(to: &OwnedFd, pieces: &mut [Piece]) -> io::Result<usize> {
+    let message = message(pieces);
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: the message is the pieces, which the caller vouches for.
+    count(unsafe { libc::sendmsg(to.as_raw_fd(), &message, flags) })
+}
+
+/// Receives as much as has come, or as fits into `pieces`.
+///
+/// # Safety
+/// All pieces must be writable; others may read and write there meanwhile.
+pub(super) unsafe fn receive(from: &OwnedFd, pieces: &mut [Piece]) -> io::Result<usize> {
+    let mut message = message(pieces);
+    // SAFETY: as above.
+    count(unsafe { libc::recvmsg(from.as_raw_fd(), &mut message, libc::MSG_DONTWAIT) })
 }
 
 fn message(pieces: &mut [Piece]) -> libc::msghdr {

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{Hosts, settings::FenceSide};
+use oxshmem_base::{
+    Hosts,
+    settings::{FenceSide, NetSecurity, Settings},
+};
 use oxshmem_job::{Bootstrap, Local};
 use oxshmem_memory::{
     Segment, SegmentId,
@@ -24,7 +27,14 @@ use crate::{
 
 /// Three PEs on hosts of their own, whose waits may look around for so long, and whose engines are
 /// those of PEs in one process or in one each.
-pub(super) fn three(spin: Duration, in_process: bool) -> (Vec<End>, Vec<Arc<Tcp>>) {
+pub(super) fn three(
+    spin: Duration,
+    in_process: bool,
+    net_security: NetSecurity,
+) -> (Vec<End>, Vec<Arc<Tcp>>) {
+    let mut settings = Settings::default();
+    (settings.net_interfaces, settings.net_security) = (Some("lo".to_owned()), net_security);
+    let settings = &settings;
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let joining = Local::cluster_on(Hosts::blocks([1, 1, 1])).into_iter().map(|local| async move {
         let fabric = Arc::new(Fabric::new(1, 1 << 30, in_process).unwrap());
@@ -33,7 +43,7 @@ pub(super) fn three(spin: Duration, in_process: bool) -> (Vec<End>, Vec<Arc<Tcp>
         let pe = local.placement().pe;
         let bootstrap: Arc<dyn Bootstrap> = Arc::new(local);
         let segments = [memory.clone(), fabric.control.scratch()];
-        let net = Arc::new(connect(&bootstrap, &engine, segments, Some("lo")).await.unwrap());
+        let net = Arc::new(connect(&bootstrap, &engine, segments, settings).await.unwrap());
         engine.attach_sources(vec![Arc::clone(&net) as Arc<dyn Source>]).unwrap();
         (End { pe, net: Arc::clone(&net) as Arc<dyn Net>, memory, block: 0, engine }, net)
     });
@@ -42,8 +52,8 @@ pub(super) fn three(spin: Duration, in_process: bool) -> (Vec<End>, Vec<Arc<Tcp>
 
 #[test]
 fn tcp_passes_the_suite_of_all_nets() {
-    for spin in [0, 2] {
-        let (ends, _) = three(Duration::from_micros(spin), true);
+    for (spin, security) in [(0, NetSecurity::Auth), (2, NetSecurity::Auth), (2, NetSecurity::Encrypt)] {
+        let (ends, _) = three(Duration::from_micros(spin), true, security);
         // As threads do that wait.
         let progress = || {
             ends.iter().for_each(|end| {
@@ -57,7 +67,9 @@ fn tcp_passes_the_suite_of_all_nets() {
 
 #[test]
 fn tcp_is_driven_by_the_engine_alone() {
-    suite::check_by_the_engine(crate::ways(), || Some(three(Duration::from_micros(2), false).0));
+    suite::check_by_the_engine(crate::ways(), || {
+        Some(three(Duration::from_micros(2), false, NetSecurity::Auth).0)
+    });
 }
 
 /// Random numbers, the same in each run.
@@ -71,7 +83,7 @@ impl Random {
 }
 
 /// Makes progress until that is so.
-fn until(ends: &[End], what: &str, mut ready: impl FnMut() -> bool) {
+pub(super) fn until(ends: &[End], what: &str, mut ready: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !ready() {
         ends.iter().for_each(|end| {
@@ -84,14 +96,18 @@ fn until(ends: &[End], what: &str, mut ready: impl FnMut() -> bool) {
 
 #[test]
 fn a_connection_that_breaks_anywhere_is_made_again_and_everything_happens_once() {
-    const CUTS: usize = 1000;
+    breaks_anywhere(1000, NetSecurity::Auth);
+    breaks_anywhere(300, NetSecurity::Encrypt);
+}
+
+fn breaks_anywhere(most: usize, security: NetSecurity) {
     const AT: usize = 4096;
-    let (ends, nets) = three(Duration::ZERO, true);
+    let (ends, nets) = three(Duration::ZERO, true, security);
     let [a, b, ..] = &*ends else { unreachable!("there are three") };
     let spot = |offset| Spot { pe: b.pe, segment: b.memory.id(), offset };
     let mut random = Random(7);
     let (mut cuts, mut round) = (0, 0_u64);
-    while cuts < CUTS {
+    while cuts < most {
         round += 1;
         // Either side's stream, at any byte of what follows.
         let side = round as usize % 2;
@@ -146,7 +162,7 @@ fn a_connection_that_breaks_anywhere_is_made_again_and_everything_happens_once()
 }
 
 /// Where a PE listens.
-fn address_of(net: &Tcp) -> SocketAddr {
+pub(super) fn address_of(net: &Tcp) -> SocketAddr {
     let mut address = net.inner().listens.local_addr().unwrap();
     address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
     address
@@ -155,7 +171,7 @@ fn address_of(net: &Tcp) -> SocketAddr {
 #[test]
 fn strangers_get_nothing_and_stop_nothing() {
     const STRANGERS: usize = 10_000;
-    let (ends, nets) = three(Duration::ZERO, true);
+    let (ends, nets) = three(Duration::ZERO, true, NetSecurity::Auth);
     let [a, b, ..] = &*ends else { unreachable!("there are three") };
     let to = address_of(&nets[1]);
     let at = Spot { pe: b.pe, segment: b.memory.id(), offset: 0 };

@@ -104,7 +104,7 @@ impl Tcp {
             let Some(peer) = inner.peers[pe].as_deref_mut() else { continue };
             let received = peer.incoming.received();
             let claim = Claim { from: self.me as u64, to: pe as u64, before: peer.connections, received };
-            if peer.connect(&self.secret, claim, events) {
+            if peer.connect(&self.credentials, claim, events) {
                 self.connected(inner, pe, events);
             } else {
                 self.watch(peer, pe);
@@ -245,7 +245,7 @@ impl Tcp {
             let at = entry.key();
             let data = epoll::EventData::new_u64(STRANGERS + at as u64);
             if epoll::add(&self.epoll, &socket, data, epoll::EventFlags::IN).is_ok() {
-                entry.insert(HalfOpen::new(socket));
+                entry.insert(HalfOpen::new(socket, &self.credentials));
                 // It may have begun already.
                 self.prove(inner, at, events);
             }
@@ -255,7 +255,7 @@ impl Tcp {
     /// A connection that is not proven goes on.
     fn prove(&self, inner: &mut TcpState, at: usize, events: &mut Effects) {
         let Some(half_open) = inner.half_open.get_mut(at) else { return };
-        match half_open.go_on(&self.secret) {
+        match half_open.go_on(&self.credentials) {
             Ok(None) => {}
             Ok(Some(claim)) => {
                 let half_open = inner.half_open.remove(at);
@@ -287,12 +287,13 @@ impl Tcp {
             Connection::Down(_) | Connection::Gone(_) => false,
         };
         let verdict = Verdict { accepted: !crosses, received: peer.incoming.received() };
-        if half_open.answer(&self.secret, verdict).is_err() || crosses {
+        let Ok(socket) = half_open.answer(&self.credentials, verdict) else { return };
+        if crosses {
             return;
         }
         // Known to epoll, as something else.
         peer.watched = Some(epoll::EventFlags::empty());
-        if peer.up(half_open.socket, (before.max(peer.connections), received), events) {
+        if peer.up(socket, (before.max(peer.connections), received), events) {
             self.watch(peer, pe);
             self.connected(inner, pe, events);
         } else {
