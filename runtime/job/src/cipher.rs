@@ -1,10 +1,12 @@
 //! What encrypts a connection whose ends have [proved](crate::proof) themselves: a stream of bytes
 //! each way, in records.
 //!
-//! A record is a length of two bytes and a message of the [Noise protocol](https://noiseprotocol.org),
-//! which AES-256-GCM encrypts and authenticates with the record's number. So what is changed, left
-//! out, repeated or put in another order on its way is noticed. The keys are of this connection
-//! alone, and are gone with it.
+//! A record is a length of two bytes and a message of the [Noise protocol], which AES-256-GCM
+//! encrypts and authenticates with the record's number. So what is changed, left out, repeated or
+//! put in another order on its way is noticed. The keys are of this connection alone, and are gone
+//! with it.
+//!
+//! [Noise protocol]: https://noiseprotocol.org
 
 use std::{fmt, io};
 
@@ -18,7 +20,7 @@ const HEAD: usize = 2;
 pub const RECORD: usize = 16 << 10;
 /// The longest record.
 pub const LONGEST: usize = HEAD + RECORD + TAG;
-/// After so many records the keys are replaced: AES-GCM should not encrypt more with one.
+/// After this many records the keys are replaced: AES-GCM should not encrypt more with one.
 const REKEYED: u64 = if cfg!(test) { 100 } else { 1 << 20 };
 
 /// The keys of a connection, for both directions.

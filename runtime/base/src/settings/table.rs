@@ -3,51 +3,16 @@
 use std::time::Duration;
 
 use super::{
-    Settings,
     choice::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, DefaultSpace, Driver,
         Fence, GpuSharing, NetKind, NetSecurity, ReduceAlgorithm, SyncAlgorithm,
     },
     partition,
     reading::{as_set, file, folder, integer, interfaces, number, on_off, rendezvous, switch, word_or},
+    setting::{Read, Setting},
     size,
 };
 use crate::Distribution;
-
-/// One environment variable: what it is called, takes and does.
-#[derive(Debug)]
-pub struct Setting {
-    /// Its name.
-    pub name: &'static str,
-    /// Names that are read where it is absent, though they are deprecated.
-    pub deprecated: &'static [&'static str],
-    /// Its value where it is not set, in the words that it takes.
-    pub default: &'static str,
-    /// What it takes.
-    pub values: &'static str,
-    /// The unit of a number, or nothing.
-    pub unit: &'static str,
-    /// What it does, in a sentence or two.
-    pub effect: &'static str,
-    /// Whether every PE of a job must have the same value.
-    pub same_on_all_pes: bool,
-    pub(super) read: Read,
-    /// The value in force, as the variable would be set to get it.
-    pub(super) show: fn(&Settings) -> String,
-}
-
-/// How a variable changes the settings.
-#[derive(Debug)]
-pub(super) enum Read {
-    /// By being there, whatever it holds.
-    Presence(fn(&mut Settings)),
-    /// By being there and by what it holds, which can be anything.
-    Anything(fn(&mut Settings, String)),
-    /// By what it holds. The error says what was expected.
-    Text(fn(&mut Settings, &str) -> Result<(), String>),
-    /// As one of many that end in a number. They are read together.
-    Numbered,
-}
 
 const FLAG: &str = "any value, even an empty one, is on";
 const SIZE: &str = "a non-negative number, such as 4096, 512M or 1.5g; factors are k, m, g, t";

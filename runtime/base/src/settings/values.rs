@@ -5,7 +5,7 @@ use std::{ffi::OsString, time::Duration};
 use super::{
     Fence, Setting, Settings, TABLE,
     partition::{self, Defined, Partition},
-    table::Read,
+    setting::Read,
 };
 use crate::{Distribution, Error, Result};
 

@@ -6,7 +6,7 @@ use std::{io, os::fd::OwnedFd};
 use oxshmem_job::cipher::{Cipher, LONGEST, RECORD};
 use oxshmem_memory::copy;
 
-use super::socket::{Piece, receive, send, would_block};
+use super::kernel::{Piece, receive, send, would_block};
 
 /// Records that are written, and read, at a time.
 const TOGETHER: usize = 4;

@@ -14,7 +14,8 @@ use oxshmem_memory::{
 
 use super::{
     frame::{CHUNK, FrameHead, HEAD, Kind, WORD, padding},
-    socket::{Piece, Socket, would_block},
+    kernel::{Piece, would_block},
+    socket::Socket,
 };
 use crate::batch::malformed;
 

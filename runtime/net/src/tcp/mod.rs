@@ -5,15 +5,15 @@
 //! a get sees the puts before it. The engine's threads read and write the sockets, which never
 //! block; there is no thread of the net's own. What is started close together leaves together.
 //!
-//! A connection begins with a [proof](proof) that both ends are of this job, and is encrypted behind
-//! it if that is asked for. One that breaks is made again, and what was not acknowledged is written
-//! again.
+//! A connection begins with a [proof](proof) that both ends are of this job, and is encrypted
+//! behind it if that is asked for. One that breaks is made again, and what was not acknowledged is
+//! written again.
 //!
 //! | module | what it has |
 //! |---|---|
 //! | [`frame`] | what travels |
 //! | [`proof`] | how a connection begins |
-//! | [`socket`] | sockets |
+//! | [`socket`], [`kernel`] | sockets, and what the kernel does for them |
 //! | [`encrypted`] | what an encrypted one has besides |
 //! | [`outgoing`], [`incoming`] | the streams |
 //! | [`talk`], [`mail`] | what is under way: operations and messages |
@@ -27,6 +27,7 @@ mod frame;
 #[cfg(test)]
 mod fuzz;
 mod incoming;
+mod kernel;
 mod mail;
 #[cfg(test)]
 mod middle;

@@ -11,7 +11,8 @@ use oxshmem_progress::completion::Completion;
 
 use super::{
     frame::{FrameHead, HEAD, Kind},
-    socket::{Piece, Socket},
+    kernel::{Piece, would_block},
+    socket::Socket,
 };
 
 /// Bytes that are copied into one part.
@@ -194,7 +195,7 @@ impl Outgoing {
                     #[cfg(test)]
                     self.breaks(written)?;
                 }
-                Err(error) if super::socket::would_block(&error) => return Ok(false),
+                Err(error) if would_block(&error) => return Ok(false),
                 Err(error) => return Err(error),
             }
         }

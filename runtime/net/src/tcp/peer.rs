@@ -13,9 +13,10 @@ use super::{
     Effect, Effects,
     frame::Kind,
     incoming::Incoming,
+    kernel::would_block,
     outgoing::Outgoing,
     proof::{Claim, Credentials, LONGEST, Proof, Verdict},
-    socket::{Socket, would_block},
+    socket::Socket,
     talk::Talk,
 };
 

@@ -1,5 +1,4 @@
-//! Sockets that never block, and what the kernel reads and writes for them: memory by address,
-//! which others may write meanwhile.
+//! Sockets that never block.
 
 use std::{
     io,
@@ -15,7 +14,10 @@ use rustix::{
     net::{AddressFamily, SocketFlags, SocketType, sockopt},
 };
 
-use super::encrypted::Encrypted;
+use super::{
+    encrypted::Encrypted,
+    kernel::{Piece, receive, send},
+};
 
 /// Bytes that a socket keeps unsent: what is urgent waits behind no more of them.
 const UNSENT: libc::c_int = 128 << 10;
@@ -23,9 +25,6 @@ const UNSENT: libc::c_int = 128 << 10;
 /// After so long without anything the kernel asks whether the other host is there, and as long
 /// again.
 const KEEPALIVE: Duration = Duration::from_secs(10);
-
-/// Bytes at an address.
-pub(super) type Piece = libc::iovec;
 
 /// One connection.
 #[derive(Debug)]
@@ -164,44 +163,6 @@ impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
-}
-
-/// Whether there is nothing to read, or no room to write, for now.
-pub(super) fn would_block(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
-}
-
-/// Sends as much of `pieces` as there is room for.
-///
-/// # Safety
-/// All pieces must be readable; others may write there meanwhile.
-pub(super) unsafe fn send(to: &OwnedFd, pieces: &mut [Piece]) -> io::Result<usize> {
-    let message = message(pieces);
-    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-    // SAFETY: the message is the pieces, which the caller vouches for.
-    count(unsafe { libc::sendmsg(to.as_raw_fd(), &message, flags) })
-}
-
-/// Receives as much as has come, or as fits into `pieces`.
-///
-/// # Safety
-/// All pieces must be writable; others may read and write there meanwhile.
-pub(super) unsafe fn receive(from: &OwnedFd, pieces: &mut [Piece]) -> io::Result<usize> {
-    let mut message = message(pieces);
-    // SAFETY: as above.
-    count(unsafe { libc::recvmsg(from.as_raw_fd(), &mut message, libc::MSG_DONTWAIT) })
-}
-
-fn message(pieces: &mut [Piece]) -> libc::msghdr {
-    // SAFETY: zeros are a message of nothing.
-    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = pieces.as_mut_ptr();
-    message.msg_iovlen = pieces.len() as _;
-    message
-}
-
-fn count(result: libc::ssize_t) -> io::Result<usize> {
-    usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
 /// Listens on a port of the kernel's choice.
