@@ -227,6 +227,12 @@ impl Batch {
         self.words
     }
 
+    /// Takes everything out, and keeps the room.
+    pub fn clear(&mut self) {
+        self.words.clear();
+        self.operations = 0;
+    }
+
     /// Adds what is in another.
     pub fn append(&mut self, mut other: Self) {
         self.words.append(&mut other.words);

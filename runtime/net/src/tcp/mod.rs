@@ -328,14 +328,12 @@ unsafe impl Net for Tcp {
     }
 
     fn gather(&self, pe: usize, room: usize, add: &mut dyn FnMut(&mut Batch)) -> Result<()> {
-        let mut batch = Batch::with_capacity(64);
-        add(&mut batch);
         let mut events = Effects::new();
         {
             let mut inner = self.inner();
             self.reach(&mut inner, pe)?;
             let peer = inner.peers[pe].as_deref_mut().expect("it was just reached");
-            peer.talk.apply(batch.words(), &mut peer.out);
+            peer.talk.gather(add, &mut peer.out);
             let gathers = peer.out.unwritten() < room as u64;
             if gathers {
                 self.leaves(&mut inner, pe, true, &mut events);

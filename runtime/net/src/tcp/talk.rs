@@ -101,6 +101,7 @@ pub(super) struct Talk {
     flushes: usize,
     /// Whether something was sent that a flush waits for.
     unflushed: bool,
+    batch: Batch,
     mine: VecDeque<Mine>,
     theirs: VecDeque<GetAnswer>,
     offered: HashMap<u64, OfferedMessage>,
@@ -146,11 +147,8 @@ impl Talk {
             Verb::Get(_) if bytes == 0 => events.push_back(Effect::Word(done, Ok(0))),
             Verb::Get(_) | Verb::Atomic(..) => self.ask(op, done, out),
             Verb::Put(_) if bytes + op.blocks.count * ENTRY <= COPIED && self.has_room(out) => {
-                let mut batch = Batch::with_capacity(bytes + (op.blocks.count + 1) * ENTRY);
                 // SAFETY: passed on to the caller.
-                unsafe { batch.add(&op) };
-                self.unflushed = true;
-                out.push_batch(batch.words());
+                self.gather(|batch| unsafe { batch.add(&op) }, out);
                 events.push_back(Effect::Word(done, Ok(0)));
             }
             Verb::Put(_) => {
@@ -201,6 +199,16 @@ impl Talk {
         self.unflushed = !self.mine.is_empty();
         let number = self.asked.insert(OpenQuestion::Flush(done)) as u64;
         out.push_words(Kind::Flush, number, &[]);
+    }
+
+    /// Has the other PE perform what `add` adds to a batch.
+    pub(super) fn gather(&mut self, add: impl FnOnce(&mut Batch), out: &mut Outgoing) {
+        // Its room is used again.
+        let mut batch = mem::take(&mut self.batch);
+        add(&mut batch);
+        self.apply(batch.words(), out);
+        batch.clear();
+        self.batch = batch;
     }
 
     /// Has the other PE perform a batch.
@@ -497,6 +505,11 @@ impl GetAnswer {
     /// Copies `n` blocks to the stream.
     fn copy(&self, block: usize, n: usize, out: &mut Outgoing) {
         let Blocks { len, there, .. } = self.blocks;
+        if n == 1 {
+            let head = FrameHead::new(Kind::Data, len, self.number);
+            // SAFETY: what `answer` was promised.
+            return unsafe { out.push_copy(head, &[], self.block(block).get()) };
+        }
         let mut bytes = vec![0; len * n];
         // SAFETY: what `answer` was promised; there is room for as many blocks.
         unsafe { copy::copy_strided(bytes.as_mut_ptr(), len, self.block(block).get(), there, len, n) };
