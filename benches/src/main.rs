@@ -14,6 +14,7 @@ mod jobs;
 mod latency;
 mod measured;
 mod raw;
+mod raw_socket;
 mod raw_ucx;
 mod remote;
 mod report;
@@ -45,7 +46,7 @@ struct Options {
     /// broadcast, broadcast_rotating, fcollect, collect, alltoall, alltoalls, inscan.
     #[arg(long, value_name = "OP,…", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     collectives: Option<String>,
-    /// Measure two PEs on different hosts, beside bare UCX.
+    /// Measure two PEs on different hosts, beside bare UCX and a bare socket.
     #[arg(long)]
     remote: bool,
     /// Measure how long a PE on another host that computes lets others wait.

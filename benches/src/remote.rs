@@ -1,4 +1,5 @@
-//! Two PEs on different hosts, beside bare UCX between the same two processes: `--remote`.
+//! Two PEs on different hosts, beside bare UCX and a bare socket between the same two processes:
+//! `--remote`.
 //!
 //! `oshrun -np 2 --fake-hosts 2 --bind-to core target/release/shmem-perf --remote`
 //!
@@ -13,6 +14,7 @@ use oxshmem::{Cmp, SessionOptions, Signal, SymSlice, Wait, World};
 
 use crate::{
     Outcome,
+    raw_socket::RawSocket,
     raw_ucx::RawUcx,
     report::{Report, Row, median},
 };
@@ -31,51 +33,44 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
         return Err("both PEs are on one host: add --fake-hosts 2".into());
     }
     let raw = RawUcx::connect(world, most).await?;
+    let mut socket = RawSocket::connect(world, most).await?;
     let ctx = world.context();
     let short = words.slice(..1);
     let word = words.at(0);
     let mut one = [[1u64]];
 
-    /// The target's part: waits while the other PE does its own, then serves the other's bare UCX.
+    /// The target's part: waits while the other PE does its own, then serves the other's bare UCX,
+    /// and its bare socket.
     macro_rules! row {
-        ($name:literal, $bytes:expr, $repeat:expr, $unit:literal, |$count:ident| $ours:expr, $theirs:expr) => {{
+        ($name:literal, $bytes:expr, $repeat:expr, $unit:literal, |$count:ident| $ours:expr, $ucx:expr
+         $(, $socket:expr)?) => {{
             let $count: usize = $repeat;
-            let (mut values, mut bounds) = (Vec::new(), Vec::new());
-            for round in 0..report.rounds + 2 {
+            let mut times = [const { Vec::new() }; 3];
+            for _ in 0..report.rounds + 2 {
                 world.barrier_all().await?;
                 if me == 0 {
                     let start = Instant::now();
                     $ours;
-                    let value = start.elapsed();
+                    times[0].push(start.elapsed());
                     world.barrier_all().await?;
                     let start = Instant::now();
-                    $theirs?;
-                    let bound = start.elapsed();
+                    $ucx?;
+                    times[1].push(start.elapsed());
                     raw.release()?;
-                    if round >= 2 {
-                        values.push(value.as_nanos() as f64 / $count as f64);
-                        bounds.push(bound.as_nanos() as f64 / $count as f64);
-                    }
+                    $(
+                        let start = Instant::now();
+                        $socket?;
+                        times[2].push(start.elapsed());
+                    )?
+                    socket.release()?;
                 } else {
                     world.barrier_all().await?;
                     raw.serve()?;
+                    socket.serve()?;
                 }
             }
             if me == 0 {
-                let per_second = |ns: f64| match $unit {
-                    "GB/s" => $bytes as f64 / ns,
-                    "M/s" => 1e3 / ns,
-                    _ => ns / 1e3,
-                };
-                report.push(Row {
-                    name: $name.into(),
-                    bytes: $bytes,
-                    pes: 2,
-                    value: per_second(median(&mut values)),
-                    unit: $unit,
-                    reference: per_second(median(&mut bounds)),
-                    placement: "hosts",
-                });
+                push(report, $name, $bytes, $unit, times, $count);
             }
         }};
     }
@@ -89,7 +84,8 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
             ctx.p(word, 1, other).await?;
             ctx.quiet().await?;
         },
-        raw.put(&one, count, true)
+        raw.put(&one, count, true),
+        socket.ping(count)
     );
     row!(
         "remote get",
@@ -99,7 +95,8 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
         |count| for _ in 0..count {
             ctx.g(word, other).await?;
         },
-        raw.get(&mut one, count, true)
+        raw.get(&mut one, count, true),
+        socket.ping(count)
     );
     row!(
         "remote fetch_add",
@@ -109,7 +106,8 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
         |count| for _ in 0..count {
             ctx.fetch_add(word, 1, other).await?;
         },
-        raw.fetch_add(count)
+        raw.fetch_add(count),
+        socket.ping(count)
     );
     row!(
         "remote put_nbi",
@@ -144,7 +142,8 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
                     lent.push(put.await?);
                 }
             },
-            raw.put(&lent, count, false)
+            raw.put(&lent, count, false),
+            socket.put(&lent)
         );
         row!(
             "remote get_nbi",
@@ -160,12 +159,80 @@ pub(crate) async fn remote(world: &World, report: &mut Report) -> Outcome {
                     lent.push(get.await?);
                 }
             },
-            raw.get(&mut lent, count, false)
+            raw.get(&mut lent, count, false),
+            socket.get(&mut lent)
         );
     }
+    both_ways(world, report, &words, &raw, &mut socket).await?;
     pipelined(world, report, &words).await?;
     updates(world, report, &words).await?;
     world.barrier_all().await?;
+    Ok(())
+}
+
+/// Adds a row of what ours, bare UCX and a bare socket took for `count` operations. The first two
+/// rounds do not count.
+fn push(
+    report: &mut Report,
+    name: &str,
+    bytes: usize,
+    unit: &'static str,
+    times: [Vec<Duration>; 3],
+    count: usize,
+) {
+    let [value, reference, socket] = times.map(|times| {
+        let mut each: Vec<_> =
+            times.iter().skip(2).map(|time| time.as_nanos() as f64 / count as f64).collect();
+        let ns = median(&mut each);
+        match unit {
+            "GB/s" => bytes as f64 / ns,
+            "M/s" => 1e3 / ns,
+            _ => ns / 1e3,
+        }
+    });
+    let row = Row { name: name.into(), bytes, pes: 2, value, unit, reference, placement: "hosts" };
+    report.push_with_socket(row, Some(socket).filter(|socket| !socket.is_nan()));
+}
+
+/// Puts of the longest blocks by both PEs at a time: bytes of both ways.
+async fn both_ways(
+    world: &World,
+    report: &mut Report,
+    words: &SymSlice<u64>,
+    raw: &RawUcx,
+    socket: &mut RawSocket,
+) -> Outcome {
+    let (ctx, other) = (world.context(), 1 - world.my_pe());
+    let bytes = LONG[LONG.len() - 1];
+    let count = TOGETHER / bytes;
+    let mut lent = vec![vec![1u64; bytes / 8]; count];
+    let mut times = [const { Vec::new() }; 3];
+    for _ in 0..report.rounds + 2 {
+        world.barrier_all().await?;
+        let start = Instant::now();
+        let mut under_way = Vec::with_capacity(count);
+        for block in lent.drain(..) {
+            under_way.push(ctx.put_nbi(words, block, other));
+        }
+        ctx.quiet().await?;
+        for put in under_way {
+            lent.push(put.await?);
+        }
+        world.barrier_all().await?;
+        times[0].push(start.elapsed());
+        let start = Instant::now();
+        raw.put(&lent, count, false)?;
+        // Each lets the other go, which may still need this one.
+        raw.release()?;
+        raw.serve()?;
+        times[1].push(start.elapsed());
+        let start = Instant::now();
+        socket.exchange(&lent)?;
+        times[2].push(start.elapsed());
+    }
+    if world.my_pe() == 0 {
+        push(report, "remote put_nbi, both ways", bytes, "GB/s", times, 2 * count);
+    }
     Ok(())
 }
 

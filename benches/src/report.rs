@@ -25,7 +25,8 @@ impl Row {
 /// What was measured so far.
 #[derive(Debug)]
 pub(crate) struct Report {
-    rows: Vec<Row>,
+    /// With what a bare socket achieves, where it was measured.
+    rows: Vec<(Row, Option<f64>)>,
     only: String,
     /// Repetitions of each measurement.
     pub(crate) rounds: usize,
@@ -42,7 +43,12 @@ impl Report {
     }
 
     pub(crate) fn push(&mut self, row: Row) {
-        self.rows.push(row);
+        self.rows.push((row, None));
+    }
+
+    /// Adds a row with what a bare socket achieves.
+    pub(crate) fn push_with_socket(&mut self, row: Row, socket: Option<f64>) {
+        self.rows.push((row, socket));
     }
 
     pub(crate) fn print(&self) {
@@ -50,9 +56,10 @@ impl Report {
             "{:<24} {:>9} {:>4} {:>12} {:<6} {:>12} {:>7}",
             "name", "bytes", "pes", "value", "unit", "reference", "ratio"
         );
-        for row in &self.rows {
+        for (row, socket) in &self.rows {
+            let socket = socket.map(|value| format!("bare socket {value:.2}")).unwrap_or_default();
             println!(
-                "{:<24} {:>9} {:>4} {:>12.2} {:<6} {:>12.2} {:>7.3} {}",
+                "{:<24} {:>9} {:>4} {:>12.2} {:<6} {:>12.2} {:>7.3} {} {socket}",
                 row.name,
                 row.bytes,
                 row.pes,
@@ -66,13 +73,16 @@ impl Report {
     }
 
     pub(crate) fn write_json(&self, mut out: impl Write) -> io::Result<()> {
-        for row in &self.rows {
+        for (row, socket) in &self.rows {
             let mut object = serde_json::json!({
                 "name": row.name, "bytes": row.bytes, "pes": row.pes, "value": row.value,
                 "unit": row.unit, "reference": row.reference, "ratio": row.ratio(),
             });
             if !row.placement.is_empty() {
                 object["placement"] = row.placement.into();
+            }
+            if let Some(socket) = socket {
+                object["socket"] = (*socket).into();
             }
             writeln!(out, "{object}")?;
         }

@@ -122,7 +122,7 @@ enum Task {
     /// Measures collectives and the C library beside Open MPI's, which it installs on Debian, and
     /// writes the chapters about them
     Compare {
-        /// Takes a minute, is noisy, and writes no chapter
+        /// Takes minutes, is noisy, and writes no chapter
         #[arg(long)]
         quick: bool,
         /// With this many PEs

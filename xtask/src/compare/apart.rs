@@ -1,25 +1,28 @@
-//! Collectives of two PEs on different hosts, beside Open MPI's, in the network namespaces that a
-//! cable joins.
+//! Collectives of PEs on different hosts, beside Open MPI's: in the network namespaces that a cable
+//! joins, and on simulated hosts that share cores.
 
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
 use serde_json::Value;
 
 use super::{
-    COLLECTIVES, LIMIT, Settings,
+    COLLECTIVES, Settings,
+    between::{self, Carrier, verdict},
     cable::Cable,
     figures::{OPS, short},
     peer, remove,
 };
-use crate::run::{Failure, Job};
+use crate::run::Failure;
 
 /// What the page says of it.
 const METHOD: &str = "\
-Two PEs, each in a network namespace and bound to a core, call the same collective again and again, as in
-[Compared with Open MPI](compare.md): ours over UCX, the peer's over its own TCP (`btl/tcp`, its default there), the least of its ways to run, which
-`variant` names. Sides take turns, and of the rounds each side's best counts, of medians, since a machine that others share takes twice as
+PEs call the same collective again and again, as in [Compared with Open MPI](compare.md): two, each in a network namespace and bound to a
+core, and four on simulated hosts. Ours go over the library's own TCP net, the peer's over its own TCP (`btl/tcp`, its default between hosts, and
+here between the four as well), the least of its ways to run, which `variant` names. Four PEs share the cores: ours are bound to them
+in turn, the peer's yield, and are bound in turn as well or not at all.
+Sides take turns, and of the rounds each side's best counts, of medians, since a machine that others share takes twice as
 long at one time as at another. What takes the peer longer than 4 ms (20 ms for 1 MiB) is left out.
-Bytes are those of one PE's block. Target: at most the peer's time.
+Bytes are those of one PE's block, times in us. Target: at most the peer's time.
 ";
 
 /// What is compared.
@@ -32,25 +35,29 @@ type Times = BTreeMap<OpSize, f64>;
 /// Our least time, and the peer's with its variant.
 type Best = (f64, f64, &'static str);
 
-/// What was measured.
+/// What was measured at one place.
 #[derive(Default)]
-pub(super) struct CableFigures(BTreeMap<OpSize, Best>);
+pub(super) struct Collectives(BTreeMap<OpSize, Best>);
 
-impl CableFigures {
-    /// Runs both sides once.
+impl Collectives {
+    /// Runs both sides once: two PEs at the ends of a cable, or four on simulated hosts.
     pub(super) fn measure(
         &mut self,
         release: &Path,
         folder: &Path,
         settings: Settings,
-        cable: &Cable,
+        cable: Option<&Cable>,
     ) -> Result<(), Failure> {
         let program = folder.join("peer");
         peer::build(COLLECTIVES, &program)?;
-        let ours = ours(release, folder, settings, cable)?;
-        for &variant in peer::variants(2) {
+        let n = if cable.is_some() { 2 } else { 4 };
+        let ours = ours(release, folder, settings, n, cable)?;
+        for &variant in peer::variants_apart(n) {
             let file = folder.join("peer.json");
-            peer::run_apart(&program, variant, settings.samples, &file, cable)?;
+            match cable {
+                Some(cable) => peer::run_apart(&program, variant, settings.samples, &file, cable)?,
+                None => peer::run_over_loopback(&program, n, variant, settings.samples, &file)?,
+            }
             for (key, peer) in read(&file)? {
                 if let Some(&ours) = ours.get(&key) {
                     let best = self.0.entry(key).or_insert((ours, peer, variant.name));
@@ -60,33 +67,15 @@ impl CableFigures {
         }
         Ok(())
     }
+}
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Prints the table, and adds it to the chapter.
-    pub(super) fn table(self, text: &mut String) {
-        let title = "Collectives beside Open MPI";
-        let cells: Vec<[String; 7]> =
-            self.0.into_iter().map(|((op, bytes), best)| row(OPS[op], bytes, best)).collect();
-        let ahead = cells.iter().filter(|row| row[6] == "met").count();
-        println!("{title}");
-        let head = ["operation", "bytes", "ours", "peer", "ratio", "variant", "target"].map(str::to_owned);
-        for [a, b, c, d, e, f, g] in std::iter::once(&head).chain(&cells) {
-            println!("{a:<20} {b:>8} {c:>10} {d:>10} {e:>6} {f:<8} {g}");
-        }
-        println!("{ahead} of {} rows meet their target", cells.len());
-        let _ = writeln!(
-            text,
-            "## {title}\n\n{METHOD}\n{ahead} of {} rows meet their target. Times in us.\n",
-            cells.len()
-        );
-        let _ = writeln!(text, "| {} |\n|---|---:|---:|---:|---:|---|---|", head.join(" | "));
-        for row in &cells {
-            let _ = writeln!(text, "| {} |", row.join(" | "));
-        }
-        text.push('\n');
+/// Prints the tables, and adds them to the chapter.
+pub(super) fn tables(text: &mut String, places: [(&str, Collectives); 2]) {
+    let _ = writeln!(text, "## Collectives beside Open MPI\n\n{METHOD}");
+    for (title, figures) in places.into_iter().filter(|(_, figures)| !figures.0.is_empty()) {
+        let rows = figures.0.into_iter().map(|((op, bytes), best)| row(OPS[op], bytes, best).into());
+        let head = "operation|bytes|ours|peer|ratio|variant|target";
+        between::table(text, &format!("Collectives: {title}"), head, rows.collect());
     }
 }
 
@@ -97,7 +86,6 @@ fn better(a: Best, b: Best) -> Best {
 }
 
 fn row(op: &str, bytes: u64, (ours, peer, variant): Best) -> [String; 7] {
-    let verdict = if ours <= peer { "met" } else { "missed: > the peer" };
     [
         op.to_owned(),
         bytes.to_string(),
@@ -105,25 +93,26 @@ fn row(op: &str, bytes: u64, (ours, peer, variant): Best) -> [String; 7] {
         short(peer / 1e3),
         format!("{:.2}", ours / peer),
         variant.to_owned(),
-        verdict.to_owned(),
+        verdict(ours <= peer, "> the peer"),
     ]
 }
 
 /// Runs our side.
-fn ours(release: &Path, folder: &Path, settings: Settings, cable: &Cable) -> Result<Times, Failure> {
+fn ours(
+    release: &Path,
+    folder: &Path,
+    settings: Settings,
+    n: usize,
+    cable: Option<&Cable>,
+) -> Result<Times, Failure> {
     let file = folder.join("apart.json");
     remove(&file)?;
-    let limit = (LIMIT - 5).to_string();
-    let mut job = Job::new(release.join("oshrun"), ["--timeout", &limit, "-np", "2", "--bind-to", "core"])
-        .args(["--fake-hosts", "2", "--"])
-        .args([cable.script()])
-        .args([release.join("shmem-perf")])
-        .args([format!("--collectives={}", MEASURED.join(","))])
-        .args(["--json"])
-        .args([&file])
-        .limit(LIMIT)
-        .quiet()
-        .without_library_path();
+    let mut job = Carrier::Tcp.job(release, n, "core");
+    if let Some(cable) = cable {
+        job = job.args([cable.script()]);
+    }
+    job = job.args([release.join("shmem-perf")]).args([format!("--collectives={}", MEASURED.join(","))]);
+    job = job.args(["--json"]).args([&file]);
     if settings.quick {
         job = job.args(["--quick"]);
     }

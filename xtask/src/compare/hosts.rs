@@ -1,8 +1,7 @@
-//! Two PEs on different hosts beside bare UCX, and beside UCX's own benchmark.
+//! Two PEs on different hosts beside bare sockets, bare UCX and UCX's own benchmark.
 
 use std::{
-    collections::BTreeMap,
-    fmt::Write,
+    array::from_fn,
     fs,
     path::Path,
     process::{Child, Command, Stdio},
@@ -10,9 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
-
-use super::{LIMIT, Settings, apart, cable::Cable, figures::short, page, remove};
+use super::{
+    LIMIT, Settings, apart,
+    between::{self, Carrier, HostFigures},
+    cable::Cable,
+    figures::short,
+    page, peer, remove,
+};
 use crate::{
     debian,
     run::{Failure, Job},
@@ -21,32 +24,36 @@ use crate::{
 const PAGE: &str = "book/src/compare-hosts.md";
 
 const METHOD: &str = "\
-Two PEs, bound to a core each, that `oshrun --fake-hosts 2` has placed on two simulated hosts, over the library's own TCP net.
+Two PEs, bound to a core each, that `oshrun --fake-hosts 2` has placed on two simulated hosts. Each round runs them three times: over the
+library's own TCP net, over that net with every byte encrypted (`SHMEM_NET_SECURITY=encrypt`), and over UCX (`SHMEM_NET=ucx`), which uses TCP too.
 
 The first table is of a PE that computes and calls nothing, which its helper thread serves: medians of the times that the other PE takes for
 one operation (`shmem-perf --serving`). Where PEs are not bound, the scheduler decides where that thread runs.
 
-The others are of each operation of ours (`benches/src/remote.rs`) in turns with the same one of bare UCX between the same two processes
-(`benches/src/raw_ucx.rs`): one thread a side, no more than the call and `ucp_worker_progress`, with the same buffers, at a target that does
-nothing but serve. Bare UCX's longer puts and gets over TCP are messages of 8 KiB, which it copies; ours are frames of a stream (*Over TCP*
-in *Several hosts*). The median of each counts, and of the rounds the one whose ratio is in the middle, since the machine is faster at one
+The next ones are of each operation of ours (`benches/src/remote.rs`) in turns with a bare socket and with bare UCX between the two processes
+that run ours. The bare socket (`benches/src/raw_socket.rs`) is one thread a side that polls a TCP socket with `TCP_NODELAY` and buffers of
+256 KiB, and never sleeps. Beside latencies stands what it takes for a message of 64 bytes and an answer of 64 bytes; beside transfers, how fast it writes blocks of
+these bytes, until a byte says that all were read. It has no figure for a rate of words, which it would have to collect as ours does.
+Bare UCX (`benches/src/raw_ucx.rs`) does the operation itself: one thread a side, no more than the call and `ucp_worker_progress`, at a
+target that does nothing but serve. All use the same buffers. Bare UCX's longer puts and gets over TCP are messages of 8 KiB, which it copies;
+ours are frames of a stream (*Over TCP* in *Several hosts*). *Both ways* are puts of both PEs at a time, and bytes of both.
+The median of each counts, and of the rounds the one whose ratio is in the middle, since the machine is faster at one
 time than at another. A PE that waits polls, as does its target for a tenth of a millisecond after each message.
 `ucx_perftest` runs between the rounds, over TCP and bound to the same cores, once for each figure that it has, of which the best counts;
 its latencies are its 50th percentile. It has none for a put with a flush, and its put bandwidth and rate leave out the flush at the end. Its
 get has been seen to take a millisecond, for a reason that was not looked into.
 
-The one after it is the same in two network namespaces that a virtual cable joins, where root measures: packets then pass a device.
+Beside other ways of ours are nonblocking gets and atomic operations that fetch, of 8 bytes, beside these one by one; strided transfers of 1,000
+elements of 8 bytes, beside contiguous ones; and random `xor`s of 8-byte words: in a session, one by one, and aggregated by hand, which is to
+put blocks of places and values, with a signal, that the other PE applies.
+
+All tables but the first follow again for two network namespaces that a virtual cable joins, where root measures: packets then pass a device.
 `ucx_perftest` does not run there.
 
-Nonblocking gets and atomic operations that fetch, of 8 bytes, are beside the same ones one by one; strided transfers of 1,000 elements of 8 bytes,
-beside contiguous ones.
-
-Their last rows are random `xor`s of 8-byte words: in a session, one by one, and aggregated by hand, which is to put blocks of places and
-values, with a signal, that the other PE applies.
-
-Targets: a PE that computes serves others within 100 us; latencies at most 1.15 times those of bare UCX, bandwidths at least 0.95 and rates at
-least 0.9 of it; a session, and nonblocking operations on words, at least 10 times as fast as one by one; a session at least half as fast as by
-hand; a strided transfer at most 3 times what a contiguous one takes.
+Targets are those of the TCP net: a PE that computes serves others within 100 us; latencies at most 1.15 times the bare socket's message and
+answer; transfers of 1 MiB at least 0.8 of the bare socket's bandwidth, shorter ones at least 0.95 of bare UCX's; 5 million puts of 8 bytes a
+second; nonblocking operations that fetch words at least 10 times as fast as one by one; a session at least half as fast as by
+hand; a strided transfer at most 3 times what a contiguous one takes; encrypted, 1 MiB at least 0.4 as fast as plain.
 ";
 
 /// How often everything is measured, unless quickly.
@@ -62,62 +69,19 @@ const TESTS: [(&str, u64, &str, &str, usize); 5] = [
     ("remote get_nbi", 1 << 20, "ucp_get", "1000", 5),
 ];
 
-/// One row.
-struct HostFigure {
-    row: usize,
-    unit: String,
-    /// Ours and bare UCX's, of each round.
-    rounds: Vec<(f64, f64)>,
-    perftest: Option<f64>,
-}
-
-impl HostFigure {
-    /// Whether less is better.
-    fn is_time(&self) -> bool {
-        self.unit == "us"
-    }
-
-    fn better(&self, a: f64, b: f64) -> f64 {
-        if self.is_time() { a.min(b) } else { a.max(b) }
-    }
-
-    /// Both figures of the round whose ratio is in the middle: what the machine does to one side in
-    /// a round, it does to both.
-    fn both(&self) -> (f64, f64) {
-        let mut rounds = self.rounds.clone();
-        rounds.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
-        rounds[rounds.len() / 2]
-    }
-
-    /// `met`, or by what it is missed.
-    fn verdict(&self, name: &str) -> String {
-        let (ours, bare) = self.both();
-        let ratio = ours / bare;
-        let (met, target) = match () {
-            () if name.ends_with("one by one") => (ratio >= 10.0, "< 10 × one by one"),
-            () if name.ends_with("by hand") => (ratio >= 0.5, "< 0.5 of by hand"),
-            () if name.ends_with("contiguous") => (ratio <= 3.0, "> 3 × contiguous"),
-            () if self.is_time() => (ratio <= 1.15, "> 1.15 × bare"),
-            () if self.unit == "M/s" => (ratio >= 0.9, "< 0.9 of bare"),
-            () => (ratio >= 0.95, "< 0.95 of bare"),
-        };
-        if met { "met".into() } else { format!("missed: {target}") }
-    }
-}
-
 /// Measures, prints, and writes the chapter unless `quick`.
 pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Result<(), Failure> {
     debian::install("ucx_perftest is", &["ucx-utils"], || Job::new("ucx_perftest", ["-h"]).works())?;
     let cable = Cable::lay(folder)?;
     let (mut simulated, mut joined) = (HostFigures::new(), HostFigures::new());
-    let mut served = [HostFigures::new(), HostFigures::new()];
-    let mut collectives = apart::CableFigures::default();
+    let mut served = SERVED.map(|_| HostFigures::new());
+    let (mut four, mut apart) = (apart::Collectives::default(), apart::Collectives::default());
     let rounds = if settings.quick { settings.rounds } else { ROUNDS };
     for round in 1..=rounds {
         println!("=== round {round} of {rounds}: 2 PEs on 2 hosts");
         measure(release, folder, settings, None, &mut simulated)?;
-        for (bind, figures) in ["core", "none"].into_iter().zip(&mut served) {
-            serving(release, folder, bind, figures)?;
+        for ((_, bind, carrier), figures) in SERVED.into_iter().zip(&mut served) {
+            serving(release, folder, bind, carrier, figures)?;
         }
         for (name, bytes, test, iterations, column) in TESTS {
             let value = perftest(test, bytes, iterations, column)?;
@@ -134,30 +98,31 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
         if let Some(cable) = &cable {
             println!("=== round {round} of {rounds}: 2 PEs in 2 network namespaces");
             measure(release, folder, settings, Some(cable), &mut joined)?;
-            collectives.measure(release, folder, settings, cable)?;
+            apart.measure(release, folder, settings, Some(cable))?;
         }
+        println!("=== round {round} of {rounds}: 4 PEs on 4 hosts");
+        four.measure(release, folder, settings, None)?;
     }
-    let mut text = page::head("Hosts compared with UCX", &version(), rounds, METHOD);
+    let beside = format!("{} and {}", version(), peer::version());
+    let mut text = page::head("Several hosts compared", &beside, rounds, METHOD);
     serving_table(&mut text, served);
     for (title, figures) in [("Simulated hosts, over loopback", simulated), ("Network namespaces", joined)] {
         if !figures.is_empty() {
-            table(&mut text, title, figures);
+            between::tables(&mut text, title, figures);
         }
     }
-    if !collectives.is_empty() {
-        collectives.table(&mut text);
-    }
+    apart::tables(
+        &mut text,
+        [("Two hosts, in network namespaces", apart), ("Four hosts, over loopback", four)],
+    );
     if !settings.quick {
-        fs::write(PAGE, text)?;
+        fs::write(PAGE, text.trim_end().to_owned() + "\n")?;
         println!("{PAGE}");
     }
     Ok(())
 }
 
-/// By name and bytes.
-type HostFigures = BTreeMap<(String, u64), HostFigure>;
-
-/// One round, on simulated hosts or in the namespaces that a cable joins.
+/// One round over each carrier, on simulated hosts or in the namespaces that a cable joins.
 fn measure(
     release: &Path,
     folder: &Path,
@@ -166,113 +131,65 @@ fn measure(
     figures: &mut HostFigures,
 ) -> Result<(), Failure> {
     let file = folder.join("hosts.json");
-    remove(&file)?;
-    let limit = (LIMIT - 5).to_string();
-    let mut job = Job::new(release.join("oshrun"), ["--timeout", &limit, "-np", "2", "--bind-to", "core"])
-        .args(["--fake-hosts", "2", "--"])
-        .limit(LIMIT)
-        .quiet()
-        .without_library_path();
-    if let Some(cable) = cable {
-        job = job.args([cable.script()]);
+    for carrier in Carrier::ALL {
+        remove(&file)?;
+        let mut job = carrier.job(release, 2, "core");
+        if let Some(cable) = cable {
+            job = job.args([cable.script()]);
+        }
+        job = job.args([release.join("shmem-perf")]).args(["--remote", "--json"]).args([&file]);
+        if settings.quick {
+            job = job.args(["--quick"]);
+        }
+        job.run()?;
+        between::read(&file, carrier, figures)?;
     }
-    job = job.args([release.join("shmem-perf")]).args(["--remote", "--json"]).args([&file]);
-    if settings.quick {
-        job = job.args(["--quick"]);
-    }
-    job.run()?;
-    read(&file, figures)
+    Ok(())
 }
 
+/// Columns of the first table: what they say, how PEs are bound, and what carries their messages.
+const SERVED: [(&str, &str, Carrier); 3] = [
+    ("bound to a core", "core", Carrier::Tcp),
+    ("not bound", "none", Carrier::Tcp),
+    ("bound, over UCX", "core", Carrier::Ucx),
+];
+
 /// One round of a PE that computes.
-fn serving(release: &Path, folder: &Path, bind: &str, figures: &mut HostFigures) -> Result<(), Failure> {
+fn serving(
+    release: &Path,
+    folder: &Path,
+    bind: &str,
+    carrier: Carrier,
+    figures: &mut HostFigures,
+) -> Result<(), Failure> {
     let file = folder.join("serving.json");
     remove(&file)?;
-    let limit = (LIMIT - 5).to_string();
-    Job::new(release.join("oshrun"), ["--timeout", &limit, "-np", "2", "--bind-to", bind])
-        .args(["--fake-hosts", "2", "--"])
+    carrier
+        .job(release, 2, bind)
         .args([release.join("shmem-perf")])
         .args(["--serving", "--json"])
         .args([&file])
-        .limit(LIMIT)
-        .quiet()
-        .without_library_path()
         .run()?;
-    read(&file, figures)
+    between::read(&file, carrier, figures)
 }
 
 /// Prints the table of a PE that computes, and adds it to the chapter.
-fn serving_table(text: &mut String, [bound, unbound]: [HostFigures; 2]) {
-    let title = "A PE that computes";
-    println!("{title}");
-    let _ = writeln!(text, "## {title}\n");
-    let _ = writeln!(text, "| operation | bound to a core | not bound | bound, while it waits | target |");
-    let _ = writeln!(text, "|---|---:|---:|---:|---|");
-    let mut rows: Vec<_> = bound.into_iter().zip(unbound.into_values()).collect();
-    rows.sort_by_key(|((_, figure), _)| figure.row);
-    for (((name, _), bound), unbound) in rows {
-        let ((bound, waits), (unbound, _)) = (bound.both(), unbound.both());
-        let met = bound <= 100.0 && unbound <= 100.0;
-        let [bound, waits, unbound] = [bound, waits, unbound].map(short);
-        let verdict = if met { "met" } else { "missed: > 100 us" };
-        let row = [name.trim_start_matches("served "), &bound, &unbound, &waits, verdict].join(" | ");
-        println!("{row}");
-        let _ = writeln!(text, "| {row} |");
-    }
-    text.push('\n');
-}
-
-/// Prints a table, and adds it to the chapter.
-fn table(text: &mut String, title: &str, figures: HostFigures) {
-    let mut rows: Vec<_> = figures.into_iter().collect();
-    rows.sort_by_key(|(_, figure)| figure.row);
-    let head = ["operation", "bytes", "ours", "bare UCX", "ratio", "ucx_perftest", "target"];
-    let cells: Vec<[String; 7]> = rows
-        .iter()
-        .map(|((name, bytes), figure)| {
-            let (ours, bare) = figure.both();
-            [
-                name.trim_start_matches("remote ").to_owned(),
-                bytes.to_string(),
-                format!("{} {}", short(ours), figure.unit),
-                short(bare),
-                format!("{:.2}", ours / bare),
-                figure.perftest.map(short).unwrap_or_default(),
-                figure.verdict(name),
-            ]
-        })
-        .collect();
-    println!("{title}");
-    let met = cells.iter().filter(|row| row[6] == "met").count();
-    for [a, b, c, d, e, f, g] in std::iter::once(&head.map(str::to_owned)).chain(&cells) {
-        println!("{a:<28} {b:>8} {c:>12} {d:>9} {e:>6} {f:>13}  {g}");
-    }
-    println!("{met} of {} rows meet their target", cells.len());
-    let _ = writeln!(text, "## {title}\n\n{met} of {} rows meet their target.\n", cells.len());
-    let _ = writeln!(text, "| {} |\n|---|---:|---:|---:|---:|---:|---|", head.join(" | "));
-    for row in &cells {
-        let _ = writeln!(text, "| {} |", row.join(" | "));
-    }
-    text.push('\n');
-}
-
-/// Adds what `shmem-perf` has written.
-fn read(file: &Path, figures: &mut HostFigures) -> Result<(), Failure> {
-    let text = fs::read_to_string(file).map_err(|e| Failure::new(format!("{}: {e}", file.display())))?;
-    for (row, line) in text.lines().enumerate() {
-        let line: Value = serde_json::from_str(line).map_err(|e| Failure::new(format!("{line}: {e}")))?;
-        let (Some(name), Some(unit)) = (line["name"].as_str(), line["unit"].as_str()) else { continue };
-        let (Some(ours), Some(bare)) = (line["value"].as_f64(), line["reference"].as_f64()) else { continue };
-        let bytes = line["bytes"].as_u64().unwrap_or_default();
-        let figure = figures.entry((name.to_owned(), bytes)).or_insert_with(|| HostFigure {
-            row,
-            unit: unit.to_owned(),
-            rounds: Vec::new(),
-            perftest: None,
-        });
-        figure.rounds.push((ours, bare));
-    }
-    Ok(())
+fn serving_table(text: &mut String, served: [HostFigures; SERVED.len()]) {
+    let operations: Vec<_> = served[0].keys().cloned().collect();
+    let rows = operations.iter().map(|key| {
+        // While the PE computes, and while it waits.
+        let pairs: [_; SERVED.len()] =
+            from_fn(|at| served[at].get(key).and_then(|figure| figure.beside(SERVED[at].2)));
+        let computes = pairs.map(|pair| pair.map_or(f64::NAN, |(computes, _)| computes));
+        let waits = pairs[0].map_or(f64::NAN, |(_, waits)| waits);
+        let met = computes[..2].iter().all(|&time| time <= 100.0);
+        let times = computes.into_iter().chain([waits]).map(short);
+        let head = [key.0.trim_start_matches("served ").to_owned()];
+        head.into_iter().chain(times).chain([between::verdict(met, "> 100 us")]).collect()
+    });
+    let columns: Vec<_> = SERVED.iter().map(|(column, ..)| *column).collect();
+    let head = ["operation", &columns.join("|"), "bound, while it waits", "target"].join("|");
+    between::table(text, "A PE that computes", &head, rows.collect());
 }
 
 /// Which UCX it was.

@@ -12,11 +12,14 @@
 //! | [`chart`] | pictures of it |
 //! | [`page`] | the chapter of the book |
 //! | [`words`] | the C library: transfers, atomics, waiting, start |
-//! | [`hosts`] | two hosts, beside UCX itself |
+//! | [`hosts`] | two hosts, beside bare sockets and UCX itself |
+//! | [`between`] | what was measured there, and which targets it meets |
+//! | [`apart`] | collectives between hosts |
 //! | [`variants`] | each algorithm beside the next simpler one |
 //! | [`cable`] | two network namespaces, as hosts |
 
 mod apart;
+mod between;
 mod cable;
 mod chart;
 mod figures;
@@ -43,7 +46,7 @@ pub(crate) enum Part {
     C,
     /// Collectives.
     Collectives,
-    /// Two hosts, beside UCX itself.
+    /// Several hosts, beside bare sockets, UCX itself and Open MPI.
     Hosts,
 }
 

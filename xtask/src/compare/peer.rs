@@ -52,6 +52,13 @@ pub(super) fn variants(n: usize) -> &'static [Variant] {
     if n > cores() { &CROWDED } else { &[MPI, BASIC] }
 }
 
+/// The ways to run it with `n` PEs on hosts of their own that may be its best. Where they share
+/// cores, `basic` is not done in a minute.
+pub(super) fn variants_apart(n: usize) -> &'static [Variant] {
+    const CROWDED: [Variant; 2] = [YIELDING, YIELDING.bound("default, yields, bound")];
+    if n > cores() { &CROWDED } else { &[MPI, BASIC] }
+}
+
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -97,6 +104,14 @@ pub(super) fn start(program: &Path) -> Result<(), Failure> {
     job(2, MPI).args([program]).run()
 }
 
+/// With PEs that share cores.
+fn shared(job: Job, variant: Variant) -> Job {
+    job.args(match variant.bound {
+        true => ["--map-by", "core:oversubscribe", "--bind-to", "core:overload-allowed"].as_slice(),
+        false => &["--bind-to", "none", "--oversubscribe"],
+    })
+}
+
 /// Runs its program, which writes its figures to `file`.
 pub(super) fn run(
     program: &Path,
@@ -112,10 +127,8 @@ pub(super) fn run(
     let list = allowed_cpus()?.iter().take(n).map(usize::to_string).collect::<Vec<_>>().join(",");
     job = if bound {
         job.args(["--cpu-list", &list, "--bind-to", "cpu-list:ordered"])
-    } else if variant.bound {
-        job.args(["--map-by", "core:oversubscribe", "--bind-to", "core:overload-allowed"])
     } else {
-        job.args(["--bind-to", "none", "--oversubscribe"])
+        shared(job, variant)
     };
     // Every PE ends itself before the launcher is ended, which may leave some behind.
     let limit = (LIMIT - 5).to_string();
@@ -123,6 +136,24 @@ pub(super) fn run(
     let outcome = job.run();
     let list = if bound { Some(&*list) } else { None };
     check(file, list, variant, outcome)
+}
+
+/// Runs a program with `n` PEs that reach each other by the loopback device alone.
+pub(super) fn run_over_loopback(
+    program: &Path,
+    n: usize,
+    variant: Variant,
+    samples: usize,
+    file: &Path,
+) -> Result<(), Failure> {
+    remove(file)?;
+    let mut job = shared(job(n, variant), variant).args(["-x", "UCX_TLS=tcp,self"]);
+    for setting in [["btl", "tcp,self"], ["btl_tcp_if_include", "lo"]] {
+        job = job.args(["--mca"]).args(setting);
+    }
+    let outcome =
+        job.args([program]).args([file]).args([&samples.to_string(), &(LIMIT - 5).to_string()]).run();
+    check(file, None, variant, outcome)
 }
 
 /// Runs a program with two PEs at the ends of a cable.
