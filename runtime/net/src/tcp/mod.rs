@@ -29,6 +29,8 @@ mod open;
 mod outgoing;
 mod peer;
 mod proof;
+#[cfg(test)]
+mod reconnecting;
 mod serve;
 mod socket;
 mod talk;

@@ -82,7 +82,7 @@ pub(super) enum Attempted {
 }
 
 impl Attempt {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             numbers: Nonces::new(MAGIC),
             next: None,

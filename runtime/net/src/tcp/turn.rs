@@ -62,7 +62,7 @@ impl Tcp {
     }
 
     /// Reads what has come, and goes on with connections. Whether there was anything.
-    fn turn(&self, inner: &mut TcpState, events: &mut Effects) -> bool {
+    pub(super) fn turn(&self, inner: &mut TcpState, events: &mut Effects) -> bool {
         inner.turns = inner.turns.wrapping_add(1);
         let mut any = false;
         let settled = inner.unsettled.is_empty() && inner.half_open.is_empty();
@@ -234,21 +234,26 @@ impl Tcp {
     fn accept(&self, inner: &mut TcpState, events: &mut Effects) {
         for _ in 0..TAKEN {
             let Ok(Some(socket)) = Socket::accept(&inner.listens) else { return };
-            if inner.half_open.len() >= HALF_OPEN
-                && let Some((oldest, _)) = inner.half_open.iter().min_by_key(|(_, half_open)| half_open.since)
-            {
-                // A PE proves itself at once, and else connects again.
-                inner.half_open.remove(oldest);
-                self.strange(inner, events);
-            }
-            let entry = inner.half_open.vacant_entry();
-            let at = entry.key();
-            let data = epoll::EventData::new_u64(STRANGERS + at as u64);
-            if epoll::add(&self.epoll, &socket, data, epoll::EventFlags::IN).is_ok() {
-                entry.insert(HalfOpen::new(socket));
-                // It may have begun already.
-                self.prove(inner, at, events);
-            }
+            self.take(inner, socket, events);
+        }
+    }
+
+    /// Takes a connection of another process.
+    pub(super) fn take(&self, inner: &mut TcpState, socket: Socket, events: &mut Effects) {
+        if inner.half_open.len() >= HALF_OPEN
+            && let Some((oldest, _)) = inner.half_open.iter().min_by_key(|(_, half_open)| half_open.since)
+        {
+            // A PE proves itself at once, and else connects again.
+            inner.half_open.remove(oldest);
+            self.strange(inner, events);
+        }
+        let entry = inner.half_open.vacant_entry();
+        let at = entry.key();
+        let data = epoll::EventData::new_u64(STRANGERS + at as u64);
+        if epoll::add(&self.epoll, &socket, data, epoll::EventFlags::IN).is_ok() {
+            entry.insert(HalfOpen::new(socket));
+            // It may have begun already.
+            self.prove(inner, at, events);
         }
     }
 
@@ -286,8 +291,10 @@ impl Tcp {
             Connection::Up(_) => before < peer.connections,
             Connection::Down(_) | Connection::Gone(_) => false,
         };
-        let verdict = Verdict { accepted: !crosses, received: peer.incoming.received() };
-        if half_open.answer(&self.secret, verdict).is_err() || crosses {
+        // One that comes late, and was given up, may say less than is known since.
+        let accepted = !crosses && peer.out.may_have(received);
+        let verdict = Verdict { accepted, received: peer.incoming.received() };
+        if half_open.answer(&self.secret, verdict).is_err() || !accepted {
             return;
         }
         // Known to epoll, as something else.
