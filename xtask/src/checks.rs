@@ -158,6 +158,11 @@ pub(crate) fn ssh() -> Result<(), Failure> {
     debian::install("ssh is", &["openssh-client", "openssh-server", "iproute2"], present)
 }
 
+/// Installs what has the kernel lose packets and reset connections, if it is missing.
+pub(crate) fn nftables() -> Result<(), Failure> {
+    debian::install("nftables is", &["nftables"], || Job::new("which", ["nft"]).works())
+}
+
 /// Installs Slurm, whose `srun` offers PMIx too, if it is missing. Its daemons do not run without
 /// settings. Its plugin loads PMIx by the name that only programs are linked with.
 pub(crate) fn slurm() -> Result<(), Failure> {
