@@ -16,27 +16,24 @@ use std::{
         fd::{AsFd, OwnedFd},
         unix::net::UnixStream,
     },
-    sync::Arc,
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{Hosts, settings::FenceSide};
-use oxshmem_job::{Bootstrap, Local};
 use oxshmem_memory::{
-    Segment, SegmentId, copy,
+    copy,
     op::{Op, Spot},
     word::{Atomic, Width},
 };
-use oxshmem_progress::{executor::Executor, fabric::Fabric, wait::WaitPolicy};
 
 use super::{
     peer::{Attempt, Connection},
     socket::Socket,
+    tests::unattached,
     *,
 };
 use crate::{
     outcome::{Slot, outcome},
-    suite::MEMORY,
+    suite::End,
 };
 
 const TAG: u64 = 7;
@@ -75,14 +72,6 @@ struct Wire {
     delivered: [usize; 2],
 }
 
-/// One PE.
-struct End {
-    net: Arc<Tcp>,
-    memory: Segment,
-    /// Kept for the net.
-    _engine: Arc<Executor>,
-}
-
 /// How far a schedule may go.
 #[derive(Clone, Copy)]
 struct Bounds {
@@ -96,6 +85,7 @@ struct Bounds {
 /// Both PEs and the network between them, in the course of a schedule.
 struct Run<'a> {
     ends: &'a [End],
+    nets: &'a [Arc<Tcp>],
     bounds: Bounds,
     wires: Vec<Wire>,
     faults: usize,
@@ -105,22 +95,6 @@ struct Run<'a> {
     over: [Vec<Slot<u64>>; 2],
     flushed: [Vec<Slot<()>>; 2],
     source: &'a [u8],
-}
-
-/// Two PEs, whose nets nothing drives but the test.
-fn two() -> Vec<End> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let joining = Local::cluster_on(Hosts::blocks([1, 1])).into_iter().map(|local| async move {
-        let fabric = Arc::new(Fabric::new(1, 1 << 30, true).unwrap());
-        let memory = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
-        let policy = WaitPolicy::new(Duration::ZERO, 0, false);
-        let engine = Executor::new(&fabric, 0, FenceSide::Writer, policy);
-        let bootstrap: Arc<dyn Bootstrap> = Arc::new(local);
-        let segments = [memory.clone(), fabric.control.scratch()];
-        let net = connect(&bootstrap, &engine, segments, Some("lo")).await.unwrap();
-        End { net: Arc::new(net), memory, _engine: engine }
-    });
-    runtime.block_on(futures::future::join_all(joining))
 }
 
 /// A socket for a net, and the test's end of it.
@@ -139,9 +113,9 @@ fn inode(socket: impl AsFd) -> u64 {
 
 impl<'a> Run<'a> {
     /// At the beginning, where neither PE knows of the other.
-    fn new(ends: &'a [End], source: &'a [u8], bounds: Bounds) -> Self {
+    fn new((ends, nets): &'a (Vec<End>, Vec<Arc<Tcp>>), source: &'a [u8], bounds: Bounds) -> Self {
         for (pe, end) in ends.iter().enumerate() {
-            let mut inner = end.net.inner();
+            let mut inner = nets[pe].inner();
             // Without an address, so that it cannot connect by itself.
             inner.peers = vec![None, None];
             inner.peers[1 - pe] = Some(Box::new(TcpPeer::new(Vec::new())));
@@ -158,6 +132,7 @@ impl<'a> Run<'a> {
         }
         let run = Self {
             ends,
+            nets,
             bounds,
             wires: Vec::new(),
             faults: 0,
@@ -174,7 +149,7 @@ impl<'a> Run<'a> {
 
     /// A PE connects when an event says so, not when some time is over.
     fn wait(&self, pe: usize) {
-        let mut inner = self.ends[pe].net.inner();
+        let mut inner = self.nets[pe].inner();
         if let Connection::Down(then) = &mut self.peer(&mut inner, pe).link {
             *then = Instant::now() + Duration::from_secs(3600);
         }
@@ -186,7 +161,7 @@ impl<'a> Run<'a> {
 
     /// Has a PE see to everything that has come.
     fn turn(&mut self, pe: usize) {
-        let net = &self.ends[pe].net;
+        let net = &self.nets[pe];
         let mut idle = 0;
         while idle < 2 {
             let mut events = Effects::new();
@@ -214,7 +189,7 @@ impl<'a> Run<'a> {
     }
 
     fn start(&mut self, pe: usize) {
-        let (net, k) = (&self.ends[pe].net, self.started[pe]);
+        let (net, k) = (&self.nets[pe], self.started[pe]);
         self.started[pe] += 1;
         let spot = |offset| Spot { pe: 1 - pe, segment: self.ends[1 - pe].memory.id(), offset };
         match k % 4 {
@@ -251,7 +226,7 @@ impl<'a> Run<'a> {
                 let mut inodes = [0; 2];
                 inodes[pe] = inode(&near);
                 {
-                    let mut inner = self.ends[pe].net.inner();
+                    let mut inner = self.nets[pe].inner();
                     let peer = self.peer(&mut inner, pe);
                     (peer.link, peer.watched) = (Connection::Connecting(near, Attempt::new()), None);
                 }
@@ -267,7 +242,7 @@ impl<'a> Run<'a> {
                 let to = 1 - wire.from;
                 (wire.arrived, wire.ends[to], wire.inodes[to]) = (true, Some(far), inode(&near));
                 let mut events = Effects::new();
-                let net = &self.ends[to].net;
+                let net = &self.nets[to];
                 net.take(&mut net.inner(), near, &mut events);
                 net.note(events);
                 self.turn(to);
@@ -295,7 +270,7 @@ impl<'a> Run<'a> {
                 self.faults += 1;
                 let to = 1 - self.wires[wire].from;
                 let key = self.half_open(wire).expect("it was among the choices");
-                self.ends[to].net.inner().half_open.remove(key);
+                self.nets[to].inner().half_open.remove(key);
                 self.turn(to);
             }
         }
@@ -311,7 +286,7 @@ impl<'a> Run<'a> {
     fn half_open(&self, wire: usize) -> Option<usize> {
         let wire = &self.wires[wire];
         let to = 1 - wire.from;
-        let inner = self.ends[to].net.inner();
+        let inner = self.nets[to].inner();
         let found = inner.half_open.iter().find(|(_, it)| inode(&it.socket) == wire.inodes[to]);
         found.map(|(key, _)| key)
     }
@@ -343,7 +318,7 @@ impl<'a> Run<'a> {
             }
         }
         for pe in 0..2 {
-            let is_down = matches!(self.peer(&mut self.ends[pe].net.inner(), pe).link, Connection::Down(_));
+            let is_down = matches!(self.peer(&mut self.nets[pe].inner(), pe).link, Connection::Down(_));
             if is_down && self.wires.len() < self.bounds.wires {
                 choices.push(Event::Connect(pe));
             }
@@ -356,7 +331,7 @@ impl<'a> Run<'a> {
 
     /// The connection that a PE has or makes, and which of both.
     fn link(&self, pe: usize) -> (&'static str, Option<usize>) {
-        let mut inner = self.ends[pe].net.inner();
+        let mut inner = self.nets[pe].inner();
         let (what, socket) = match &self.peer(&mut inner, pe).link {
             Connection::Down(_) => return ("down", None),
             Connection::Connecting(socket, _) => ("connecting", socket),
@@ -376,7 +351,7 @@ impl<'a> Run<'a> {
                 .map(|all| all.iter().filter(|it| it.get().is_some()).count());
             (self.link(pe), over, self.flushed[pe].iter().filter(|it| it.get().is_some()).count())
                 .hash(&mut state);
-            let mut inner = self.ends[pe].net.inner();
+            let mut inner = self.nets[pe].inner();
             let peer = self.peer(&mut inner, pe);
             (peer.connections, peer.out.unwritten(), peer.incoming.received(), peer.urgent).hash(&mut state);
         }
@@ -447,7 +422,7 @@ impl<'a> Run<'a> {
     fn check(&self) {
         for pe in 0..2 {
             let other = 1 - pe;
-            let (net, memory) = (&self.ends[pe].net, &self.ends[pe].memory);
+            let (net, memory) = (&self.nets[pe], &self.ends[pe].memory);
             let before: Vec<u64> =
                 self.added[other].iter().map(|it| *it.get().unwrap().as_ref().unwrap()).collect();
             assert_eq!(before, (0..before.len() as u64).collect::<Vec<_>>(), "each is added once");
@@ -485,14 +460,14 @@ fn guarded<T>(path: &[Event], run: impl FnOnce() -> T) -> T {
 
 /// Every schedule within these bounds, but for those that come to a state in which another was.
 fn explore(bounds: Bounds) {
-    let (ends, source) = (two(), source());
+    let (pes, source) = (unattached(2, Duration::ZERO, true), source());
     let mut seen = HashSet::new();
     let mut open = vec![Vec::new()];
     let (mut schedules, mut longest) = (0, 0);
     let begin = Instant::now();
     while let Some(mut path) = open.pop() {
         schedules += 1;
-        let mut run = Run::new(&ends, &source, bounds);
+        let mut run = Run::new(&pes, &source, bounds);
         let replayed = path.clone();
         guarded(&replayed, || replayed.iter().for_each(|&event| run.step(event)));
         while seen.insert(guarded(&path, || run.state())) {
@@ -532,11 +507,11 @@ fn every_order_of_two_connections_and_a_fault_ends_with_one_connection() {
 fn random_schedules_of_many_faults_end_with_one_connection() {
     const SCHEDULES: usize = 2000;
     let bounds = Bounds { operations: [12; 2], wires: 30, faults: 15 };
-    let (ends, source) = (two(), source());
+    let (pes, source) = (unattached(2, Duration::ZERO, true), source());
     let mut random = super::tests::Random(11);
     let mut wires = 0;
     for _ in 0..SCHEDULES * longer() {
-        let mut run = Run::new(&ends, &source, bounds);
+        let mut run = Run::new(&pes, &source, bounds);
         let mut path = Vec::new();
         for _ in 0..random.below(200) {
             let choices = run.choices();

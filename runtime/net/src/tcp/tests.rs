@@ -7,37 +7,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{Hosts, settings::FenceSide};
-use oxshmem_job::{Bootstrap, Local};
 use oxshmem_memory::{
-    Segment, SegmentId,
     op::{Op, Spot},
     word::{Atomic, Width},
 };
-use oxshmem_progress::{executor::Executor, fabric::Fabric, source::Source, wait::WaitPolicy};
 
 use super::*;
 use crate::{
+    joined::{attach, joined},
     outcome::{outcome, put, update},
-    suite::{self, End, Job, MEMORY},
+    suite::{self, End, Job},
 };
 
 /// Three PEs on hosts of their own, whose waits may look around for so long, and whose engines are
 /// those of PEs in one process or in one each.
 pub(super) fn three(spin: Duration, in_process: bool) -> (Vec<End>, Vec<Arc<Tcp>>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let joining = Local::cluster_on(Hosts::blocks([1, 1, 1])).into_iter().map(|local| async move {
-        let fabric = Arc::new(Fabric::new(1, 1 << 30, in_process).unwrap());
-        let memory = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
-        let engine = Executor::new(&fabric, 0, FenceSide::Writer, WaitPolicy::new(spin, 0, false));
-        let pe = local.placement().pe;
-        let bootstrap: Arc<dyn Bootstrap> = Arc::new(local);
-        let segments = [memory.clone(), fabric.control.scratch()];
-        let net = Arc::new(connect(&bootstrap, &engine, segments, Some("lo")).await.unwrap());
-        engine.attach_sources(vec![Arc::clone(&net) as Arc<dyn Source>]).unwrap();
-        (End { pe, net: Arc::clone(&net) as Arc<dyn Net>, memory, block: 0, engine }, net)
-    });
-    runtime.block_on(futures::future::join_all(joining)).into_iter().unzip()
+    let (ends, nets) = unattached(3, spin, in_process);
+    attach(&ends, &nets);
+    (ends, nets)
+}
+
+/// `n` of them, which their engines do not drive.
+pub(super) fn unattached(n: usize, spin: Duration, in_process: bool) -> (Vec<End>, Vec<Arc<Tcp>>) {
+    joined(n, spin, in_process, async |bootstrap, engine, segments| {
+        connect(bootstrap, engine, segments, Some("lo")).await.unwrap()
+    })
 }
 
 #[test]

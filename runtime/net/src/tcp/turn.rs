@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{Error, Result, panics::Panics, report, sync::lock};
+use oxshmem_base::{Error, Result, report, sync::lock};
 use oxshmem_progress::{completion, failure::Failure};
 use rustix::{
     event::{Timespec, epoll},
@@ -383,26 +383,14 @@ impl Tcp {
         }
     }
 
-    /// Completes what is over. Called with no lock held. Inside of a completion it leaves that to
-    /// the caller of that completion, which goes on when it has returned.
+    /// Completes what is over. Called with no lock held.
     pub(super) fn complete_events(&self) {
-        // Relaxed: a look before the exchange, which nearly always can be left out.
-        if !self.has_events.load(Ordering::Relaxed) {
-            return;
-        }
-        let Some(serving) = completion::serve() else {
-            // Or to the helper thread: that completion may be another net's, or never return.
-            return self.helper_waker.notify();
-        };
-        let mut panics = Panics::default();
-        while self.has_events.swap(false, Ordering::AcqRel) {
+        completion::complete_noted(&self.has_events, &self.helper_waker, |panics| {
             // One at a time: one that blocks may wait for those behind it.
             while let Some(event) = { lock(&self.events).pop_front() } {
                 panics.run(|| event.run());
             }
-        }
-        drop(serving);
-        panics.resume();
+        });
     }
 }
 
