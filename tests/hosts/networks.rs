@@ -64,9 +64,9 @@ async fn work(world: World) -> Result<()> {
         // All know how long the blocks are, and whether this round is the last.
         let last = me == 0 && begin.elapsed() > WORK;
         let len = [1, 10, 1000, LEN][random.below(4) as usize];
-        let said = (me == 0).then(|| [len as u64, u64::from(last)].map(u64::to_le_bytes).concat());
-        let said = world.broadcast_bytes(said, 0).await?;
-        let word = |at: usize| u64::from_le_bytes(said[8 * at..][..8].try_into().expect("eight"));
+        let plan = (me == 0).then(|| [len as u64, u64::from(last)].map(u64::to_le_bytes).concat());
+        let plan = world.broadcast_bytes(plan, 0).await?;
+        let word = |at: usize| u64::from_le_bytes(plan[8 * at..][..8].try_into().expect("eight"));
         let (len, last) = (word(0) as usize, word(1) == 1);
         for pe in (0..n).filter(|&pe| pe != me) {
             let value = round << 16 | (me as u64) << 8 | pe as u64;

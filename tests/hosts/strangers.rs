@@ -138,7 +138,7 @@ fn wiretap() -> Option<OwnedFd> {
     }
     let patience = libc::timeval { tv_sec: 0, tv_usec: 20_000 };
     let len = size_of_val(&patience) as libc::socklen_t;
-    // SAFETY: the descriptor is open, the option is what the kernel expects, and there for the call.
+    // SAFETY: the descriptor is open, and the option is what the kernel expects.
     unsafe {
         libc::setsockopt(tap, libc::SOL_SOCKET, libc::SO_RCVTIMEO, (&raw const patience).cast(), len);
         Some(OwnedFd::from_raw_fd(tap))
@@ -197,7 +197,7 @@ fn replay(to: SocketAddrV4, parts: &[Vec<u8>]) -> Vec<u8> {
             came.extend_from_slice(&bytes[..n]);
         }
     }
-    // It is closed, or said nothing more.
+    // It is closed, or nothing more comes.
     while let Ok(n @ 1..) = stream.read(&mut bytes) {
         came.extend_from_slice(&bytes[..n]);
     }
@@ -293,7 +293,7 @@ fn another_user_of_the_machine_gets_nothing_of_a_job_and_does_it_no_harm() {
                 send(address, &[0xa5; 4096]);
                 let [first, third] = &proof.1[..] else { unreachable!("there are two") };
                 // The answer to a number, which is new each time, and no more.
-                let answer = replay(address, &[first.clone()]);
+                let answer = replay(address, std::slice::from_ref(first));
                 let came = replay(address, &[first.clone(), third.clone()]);
                 assert!(came.len() == answer.len() && came != answer, "{address}: {came:?}");
                 // Its own answer sent back to it.

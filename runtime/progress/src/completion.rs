@@ -107,9 +107,9 @@ pub fn serve() -> Option<Enter> {
     (!is_busy()).then(|| Enter::the(ThreadState::Serving))
 }
 
-/// Completes what a net has noted and then announced in `has_events`: `complete` takes it, one after
-/// the other. Called with no lock held. Inside of a completion it leaves that to the caller of that
-/// completion, which goes on when it has returned.
+/// Completes what a net has noted and then announced in `has_events`: `complete` takes it, one
+/// after the other. Called with no lock held. Inside of a completion it leaves that to the caller
+/// of that completion, which goes on when it has returned.
 pub fn complete_noted(has_events: &AtomicBool, helper: &HelperWaker, complete: impl Fn(&mut Panics)) {
     // Relaxed: a look before the exchange, which nearly always can be left out.
     if !has_events.load(Ordering::Relaxed) {
