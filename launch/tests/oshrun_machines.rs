@@ -94,6 +94,18 @@ fn fewer_pes_than_slots_fill_hosts_in_order() {
 }
 
 #[test]
+fn bind_to_core_counts_the_cpus_of_each_host_from_its_first_pe() {
+    let script = "grep Cpus_allowed_list /proc/self/status";
+    let ended = on("a:2,b:2", &["--tag-output", "--bind-to", "core", "/bin/sh", "-c", script]);
+    let cpus: Vec<_> =
+        sorted(&ended.stdout).into_iter().filter_map(|line| line.rsplit('\t').next()).collect();
+    assert!(cpus.len() == 4 && cpus.iter().all(|cpu| cpu.parse::<usize>().is_ok()), "{ended:?}");
+    assert_eq!(cpus[..2], cpus[2..]);
+    let several = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    assert_eq!(cpus[0] != cpus[1], several, "{cpus:?}");
+}
+
+#[test]
 fn standard_input_is_that_of_pe_0() {
     let text = "a line\n".repeat(100_000);
     let mut running =

@@ -136,6 +136,37 @@ fn jobs_are_listed_with_their_hosts_and_are_not_once_they_are_over() {
 }
 
 #[test]
+fn the_pes_of_each_machine_are_a_job_of_its_agent() {
+    let [pe, busy] = &split("pe busy")[..] else { unreachable!("two words") };
+    let running = start(["-H", "a:2,b:2", "--launch-agent", "env NAME={host}", pe, busy]);
+    let jobs = eventually("a job for each of both", || {
+        let all: Value = serde_json::from_str(&shmem_info(&["--jobs", "--json"])).expect("JSON");
+        let processes = running.left();
+        let is_ours = |job: &&Value| processes.iter().any(|pid| job["job"] == *pid);
+        let ours: Vec<Value> = all.as_array().expect("a list").iter().filter(is_ours).cloned().collect();
+        (ours.len() == 2 && ours.iter().all(|job| job["pes"] == 2)).then_some(ours)
+    });
+    let mut shown = Vec::new();
+    for job in &jobs {
+        assert!(job["job"] != running.child.id() && job["launcher"] == "oshrun", "{job}");
+        let (good, text) = oshtop(&[&job["job"].to_string(), "--once", "--json", "--interval", "0.2"]);
+        assert!(good, "{text}");
+        let view: Value = serde_json::from_str(&text).expect("JSON");
+        let rows = view["table"].as_array().expect("a list");
+        shown.push([0, 1].map(|row| (rows[row]["pe"].as_u64(), rows[row]["in"].as_str().map(str::to_owned))));
+        // Any of its PEs will do.
+        let (good, text) = oshtop(&[&rows[1]["pid"].to_string(), "--once", "--interval", "0.1"]);
+        assert!(good && text.starts_with(&format!("job {} of oshrun: 2 PEs on ", job["job"])), "{text}");
+    }
+    shown.sort();
+    let row = |pe: u64, what: &str| (Some(pe), Some(what.to_owned()));
+    let barrier = "barrier #7";
+    assert_eq!(shown, [[row(0, "computing"), row(1, barrier)], [row(2, barrier), row(3, barrier)]]);
+    running.signal(libc::SIGTERM);
+    assert_eq!(running.end().status, 143);
+}
+
+#[test]
 fn sigusr1_prints_the_table_of_all_pes_and_the_job_goes_on() {
     let running = busy("-np 3");
     view(&running.child.id().to_string(), 3);

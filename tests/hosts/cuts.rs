@@ -19,14 +19,16 @@ use crate::namespaces::{Namespaces, ip};
 use oxshmem::{Result, prelude::*};
 
 /// Two namespaces, the cable between them, and a script that starts a PE in its own.
-struct Cable {
-    namespaces: Namespaces,
+pub(crate) struct Cable {
+    pub(crate) namespaces: Namespaces,
     script: PathBuf,
+    n: usize,
 }
 
 impl Cable {
-    /// None, and says why, where that cannot be had; none in a PE, which is not to lay another.
-    fn lay() -> Option<Self> {
+    /// For a job of `n` PEs, half of which are at each end. None, and says why, where that cannot
+    /// be had; none in a PE, which is not to lay another.
+    pub(crate) fn lay(n: usize) -> Option<Self> {
         if std::env::var_os("OXSHMEM_TEST_BODY").is_some() || !reaches_hosts() {
             return None;
         }
@@ -35,14 +37,15 @@ impl Cable {
         let script = std::env::temp_dir().join(format!("{a}-host.sh"));
         let program = std::env::current_exe().expect("this program's path");
         let text = format!(
-            "#!/bin/sh\ncase \"$OXSHMEM_JOB\" in *,pe=0,*) host={a};; *) host={b};; esac\n\
+            "#!/bin/sh\npe=${{OXSHMEM_JOB#*,pe=}}\n[ ${{pe%%,*}} -lt {} ] && host={a} || host={b}\n\
              export SHMEM_NET_INTERFACES=$host\n\
              exec ip netns exec $host '{}' \"$@\"\n",
+            n / 2,
             program.display()
         );
         fs::write(&script, text).expect("the script is written");
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("and executable");
-        Some(Self { namespaces, script })
+        Some(Self { namespaces, script, n })
     }
 
     fn plug(&self, state: &str) {
@@ -56,9 +59,8 @@ impl Cable {
         assert!(ip(&format!("-n {end} link del {end}")));
     }
 
-    /// A job of two PEs, one at each end.
     fn job(&self, test: &'static str) -> Job {
-        Job::new(test, 2).hosts("2").through(&self.script)
+        Job::new(test, self.n).hosts("2").through(&self.script)
     }
 }
 
@@ -69,7 +71,12 @@ impl Drop for Cable {
 }
 
 /// Starts a job whose PEs run `body`, at the ends of a cable; in a PE it does not return.
-fn start<F>(cable: Option<&Cable>, test: &'static str, variables: &[&str], body: fn(World) -> F) -> Running
+pub(crate) fn start<F>(
+    cable: Option<&Cable>,
+    test: &'static str,
+    variables: &[&str],
+    body: fn(World) -> F,
+) -> Running
 where
     F: Future<Output = Result<()>>,
 {
@@ -91,7 +98,7 @@ where
 }
 
 /// In a PE there is no cable to be had, but a job to run.
-fn is_pe() -> bool {
+pub(crate) fn is_pe() -> bool {
     std::env::var_os("OXSHMEM_TEST_BODY").is_some()
 }
 
@@ -137,7 +144,7 @@ async fn traffic(world: World) -> Result<()> {
 #[test]
 fn a_cut_of_three_seconds_delays_a_job_and_no_more() {
     let _limit = time_limit(120);
-    let cable = Cable::lay();
+    let cable = Cable::lay(2);
     if cable.is_none() && !is_pe() {
         return;
     }
@@ -191,7 +198,7 @@ fn torn<F>(test: &'static str, body: fn(World) -> F)
 where
     F: Future<Output = Result<()>>,
 {
-    let cable = Cable::lay();
+    let cable = Cable::lay(2);
     if cable.is_none() && !is_pe() {
         return;
     }

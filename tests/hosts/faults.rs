@@ -44,7 +44,7 @@ fn a_pe_that_is_stopped_for_a_while_has_missed_nothing_when_it_goes_on() {
     }
     Job::new(test_name!(), 4).hosts("2").run(|world| async move {
         const VICTIM: usize = 3;
-        const LEN: usize = 1 << 16;
+        const LEN: usize = 1 << 19;
         let (me, n, ctx) = (world.my_pe(), world.n_pes(), world.context());
         let rows = world.alloc_zeroed::<u64>(n * LEN).await?;
         let small = world.alloc_zeroed::<u64>(n * 1000).await?;

@@ -10,6 +10,7 @@ mod machines;
 mod many;
 #[path = "../common/namespaces.rs"]
 mod namespaces;
+mod networks;
 mod order;
 mod progress;
 mod ssh;

@@ -65,6 +65,62 @@ fn atomics_under_way_are_bounded_in_memory_and_none_is_lost() {
 }
 
 #[test]
+fn a_million_operations_are_under_way_at_once_and_each_has_its_result() {
+    let _limit = time_limit(180);
+    if !reaches_hosts() {
+        return;
+    }
+    /// Of each of three kinds.
+    const N: usize = 333_334;
+    /// Words that are added to.
+    const COUNTERS: usize = 100;
+    let ended = Job::new(test_name!(), 2).hosts("2").run(|world| async move {
+        let words = world.alloc_zeroed::<u64>(2 * N + COUNTERS).await?;
+        let (me, ctx) = (world.my_pe(), world.context());
+        if me == 1 {
+            (0..N).for_each(|i| words.at(N + i).store(i as u64 ^ 0x5555));
+        }
+        world.barrier_all().await?;
+        let before = peak();
+        if me == 0 {
+            let (mut puts, mut gets, mut adds) = (Vec::new(), Vec::new(), Vec::new());
+            for i in 0..N {
+                puts.push(ctx.put_nbi(words.slice(i..=i), [i as u64 + 1], 1));
+                gets.push(ctx.get_nbi([0], words.slice(N + i..=N + i), 1));
+                adds.push(ctx.fetch_add_nbi(words.at(2 * N + i % COUNTERS), 1, 1));
+            }
+            println!("started: {} MiB", (peak() - before) >> 10);
+            for put in puts {
+                put.await?;
+            }
+            for (i, get) in gets.into_iter().enumerate() {
+                assert_eq!(get.await?, [i as u64 ^ 0x5555]);
+            }
+            // In any order, as none was waited for.
+            let mut seen = vec![Vec::new(); COUNTERS];
+            for (i, add) in adds.into_iter().enumerate() {
+                seen[i % COUNTERS].push(add.await?);
+            }
+            for mut seen in seen {
+                seen.sort_unstable();
+                assert!(seen.iter().copied().eq(0..seen.len() as u64), "{seen:?}");
+            }
+        }
+        world.barrier_all().await?;
+        let grown = peak() - before;
+        println!("PE {me} has grown by {} MiB", grown >> 10);
+        assert!(grown < 1 << 20 || std::env::var_os("OXSHMEM_SANITIZED").is_some(), "{grown} KiB");
+        if me == 1 {
+            assert!((0..N).all(|i| words.at(i).load() == i as u64 + 1));
+            let sum: u64 = (0..COUNTERS).map(|i| words.at(2 * N + i).load()).sum();
+            assert_eq!(sum, N as u64);
+        }
+        Ok(())
+    });
+    println!("{}", ended.stdout);
+}
+
+#[test]
 fn blocks_at_any_distance_come_and_go_and_touch_nothing_else() {
     let _limit = time_limit(120);
     if !reaches_hosts() {

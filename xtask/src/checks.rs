@@ -158,6 +158,11 @@ pub(crate) fn ssh() -> Result<(), Failure> {
     debian::install("ssh is", &["openssh-client", "openssh-server", "iproute2"], present)
 }
 
+/// Installs what has the kernel lose packets and reset connections, if it is missing.
+pub(crate) fn nftables() -> Result<(), Failure> {
+    debian::install("nftables is", &["nftables"], || Job::new("which", ["nft"]).works())
+}
+
 /// Installs Slurm, whose `srun` offers PMIx too, if it is missing. Its daemons do not run without
 /// settings. Its plugin loads PMIx by the name that only programs are linked with.
 pub(crate) fn slurm() -> Result<(), Failure> {
@@ -180,9 +185,6 @@ const ON_HOSTS: [(&str, &[&str]); 10] = [
     ("spaces", &[]),
     ("statics", &[]),
 ];
-
-/// Programs whose jobs run over UCX as well.
-const OVER_UCX: [&str; 3] = ["hosts", "spaces", "statics"];
 
 /// Runs tests of several PEs with the PEs on two simulated hosts: tasks of one process over a
 /// modelled network, processes over TCP, and, where it is there, over UCX. `all` is every one of
@@ -209,18 +211,18 @@ pub(crate) fn hosts(all: bool) -> Outcome {
         };
     let mut failed = Vec::new();
     if !all {
-        for (program, modules) in ON_HOSTS {
-            if test(program, modules, ("2", "", "tcp", "auth")).is_err() {
-                failed.push(program.to_owned());
+        // Those of `hosts` have hosts in any case, and have run over TCP with all others.
+        let of_hosts = ("hosts", &[] as &[&str]);
+        let over_tcp = ON_HOSTS.iter().map(|row| ("tcp", "auth", row));
+        let encrypted = [("tcp", "encrypt", &of_hosts)];
+        let over_ucx = ON_HOSTS.iter().chain([&of_hosts]).map(|row| ("ucx", "auth", row));
+        let all = over_tcp.chain(encrypted).chain(over_ucx.filter(|_| ucx.is_ok()));
+        for (net, security, (program, modules)) in all {
+            let begin = Instant::now();
+            if test(program, modules, ("2", "", net, security)).is_err() {
+                failed.push(format!("{program} over {net} ({security})"));
             }
-        }
-        if test("hosts", &[], ("2", "", "tcp", "encrypt")).is_err() {
-            failed.push("hosts, encrypted".to_owned());
-        }
-        for program in OVER_UCX.iter().filter(|_| ucx.is_ok()) {
-            if test(program, &[], ("2", "", "ucx", "auth")).is_err() {
-                failed.push(format!("{program} over UCX"));
-            }
+            println!("=== {program} over {net}: {:.0} s", begin.elapsed().as_secs_f64());
         }
         return verdict(failed);
     }

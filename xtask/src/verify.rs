@@ -104,8 +104,9 @@ fn tools() -> Outcome {
     if let Err(failure) = checks::ucx() {
         println!("{failure}");
     }
-    // And those of other launchers, of MPI programs, and of machines that ssh reaches.
-    for outcome in [checks::open_mpi(), checks::slurm(), checks::ssh()] {
+    // And those of other launchers, of MPI programs, of machines that ssh reaches, and of networks
+    // that lose packets.
+    for outcome in [checks::open_mpi(), checks::slurm(), checks::ssh(), checks::nftables()] {
         if let Err(failure) = outcome {
             println!("{failure}");
         }

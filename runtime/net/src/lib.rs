@@ -24,6 +24,8 @@ mod directory;
 mod facts;
 #[cfg(any(test, feature = "suite"))]
 pub mod fuzz;
+#[cfg(test)]
+mod joined;
 pub mod model;
 mod numbers;
 #[cfg(any(test, feature = "suite"))]

@@ -16,6 +16,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use oxshmem_base::Error;
 use oxshmem_base::Result;
@@ -25,6 +26,8 @@ use oxshmem_base::local::{CellKey, RefCellKey};
 use oxshmem_base::panics::Panics;
 use oxshmem_base::sync::Mutex;
 use oxshmem_base::sync::lock;
+
+use crate::helper_waker::HelperWaker;
 
 /// What runs once when an operation is over: with its outcome, on the thread that made the
 /// progress, which holds no lock. That may be before the call returns that started it, so that
@@ -102,6 +105,28 @@ pub fn no_value(done: Completion<u64>) -> Completion {
 /// so already, or runs a completion: then it is to start nothing that runs completions.
 pub fn serve() -> Option<Enter> {
     (!is_busy()).then(|| Enter::the(ThreadState::Serving))
+}
+
+/// Completes what a net has noted and then announced in `has_events`: `complete` takes it, one
+/// after the other. Called with no lock held. Inside of a completion it leaves that to the caller
+/// of that completion, which goes on when it has returned.
+pub fn complete_noted(has_events: &AtomicBool, helper: &HelperWaker, complete: impl Fn(&mut Panics)) {
+    // Relaxed: a look before the exchange, which nearly always can be left out.
+    if !has_events.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some(serving) = serve() else {
+        // Or to the helper thread: that completion may be another net's, or never return.
+        return helper.notify();
+    };
+    // One that panics does so when the others have run.
+    let mut panics = Panics::default();
+    // AcqRel: this thread sees what was noted before, and others that it has taken it.
+    while has_events.load(Ordering::Relaxed) && has_events.swap(false, Ordering::AcqRel) {
+        complete(&mut panics);
+    }
+    drop(serving);
+    panics.resume();
 }
 
 /// Whether this thread serves a net, or runs a completion.

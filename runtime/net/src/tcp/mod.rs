@@ -35,6 +35,8 @@ mod open;
 mod outgoing;
 mod peer;
 mod proof;
+#[cfg(test)]
+mod reconnecting;
 mod serve;
 mod socket;
 mod talk;

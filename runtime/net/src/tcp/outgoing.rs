@@ -60,6 +60,8 @@ pub(super) struct Outgoing {
     /// How much was written, and where that ends: a part, and bytes of it.
     written: u64,
     cursor: (usize, usize),
+    /// How much was written over earlier connections.
+    sent: u64,
     /// Where the last frame begins in the last part, if it is a batch that may grow.
     batch: Option<usize>,
     spare: Vec<Vec<u8>>,
@@ -264,15 +266,22 @@ impl Outgoing {
         }
     }
 
+    /// Whether the other PE may have no more than this: it is known to have so much.
+    pub(super) fn may_have(&self, upto: u64) -> bool {
+        upto >= self.acked
+    }
+
     /// Writes again what follows this place, up to which the other PE has everything: a new
     /// connection begins. False if it cannot be.
     pub(super) fn rewind(&mut self, upto: u64, over: impl FnMut(Completion<u64>)) -> bool {
-        if upto < self.start || !self.ack(upto, over) {
+        // The last connection may have begun before what the one before it has brought there.
+        self.sent = self.sent.max(self.written);
+        if upto > self.sent || !self.may_have(upto) {
             return false;
         }
         (self.cursor, self.written, self.batch) = ((0, 0), self.start, None);
         self.advance((upto - self.start) as usize);
-        true
+        self.ack(upto, over)
     }
 
     /// Ends it: what its memory was kept for.

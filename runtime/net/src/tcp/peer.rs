@@ -83,7 +83,7 @@ pub(super) enum Attempted {
 }
 
 impl Attempt {
-    fn new(credentials: &Credentials) -> Self {
+    pub(super) fn new(credentials: &Credentials) -> Self {
         Self {
             proof: credentials.begin(),
             next: None,

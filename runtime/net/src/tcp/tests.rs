@@ -7,22 +7,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{
-    Hosts,
-    settings::{FenceSide, NetSecurity, Settings},
-};
-use oxshmem_job::{Bootstrap, Local};
+use oxshmem_base::settings::{NetSecurity, Settings};
 use oxshmem_memory::{
-    Segment, SegmentId,
     op::{Op, Spot},
     word::{Atomic, Width},
 };
-use oxshmem_progress::{executor::Executor, fabric::Fabric, source::Source, wait::WaitPolicy};
 
 use super::*;
 use crate::{
+    joined::{attach, joined},
     outcome::{outcome, put, update},
-    suite::{self, End, Job, MEMORY},
+    suite::{self, End, Job},
 };
 
 /// Three PEs on hosts of their own, whose waits may look around for so long, and whose engines are
@@ -32,22 +27,23 @@ pub(super) fn three(
     in_process: bool,
     net_security: NetSecurity,
 ) -> (Vec<End>, Vec<Arc<Tcp>>) {
+    let (ends, nets) = unattached(3, spin, in_process, net_security);
+    attach(&ends, &nets);
+    (ends, nets)
+}
+
+/// `n` of them, which their engines do not drive.
+pub(super) fn unattached(
+    n: usize,
+    spin: Duration,
+    in_process: bool,
+    net_security: NetSecurity,
+) -> (Vec<End>, Vec<Arc<Tcp>>) {
     let mut settings = Settings::default();
     (settings.net_interfaces, settings.net_security) = (Some("lo".to_owned()), net_security);
-    let settings = &settings;
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let joining = Local::cluster_on(Hosts::blocks([1, 1, 1])).into_iter().map(|local| async move {
-        let fabric = Arc::new(Fabric::new(1, 1 << 30, in_process).unwrap());
-        let memory = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
-        let engine = Executor::new(&fabric, 0, FenceSide::Writer, WaitPolicy::new(spin, 0, false));
-        let pe = local.placement().pe;
-        let bootstrap: Arc<dyn Bootstrap> = Arc::new(local);
-        let segments = [memory.clone(), fabric.control.scratch()];
-        let net = Arc::new(connect(&bootstrap, &engine, segments, settings).await.unwrap());
-        engine.attach_sources(vec![Arc::clone(&net) as Arc<dyn Source>]).unwrap();
-        (End { pe, net: Arc::clone(&net) as Arc<dyn Net>, memory, block: 0, engine }, net)
-    });
-    runtime.block_on(futures::future::join_all(joining)).into_iter().unzip()
+    joined(n, spin, in_process, async |bootstrap, engine, segments| {
+        connect(bootstrap, engine, segments, &settings).await.unwrap()
+    })
 }
 
 #[test]
@@ -73,10 +69,10 @@ fn tcp_is_driven_by_the_engine_alone() {
 }
 
 /// Random numbers, the same in each run.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % n
     }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{Error, Result, panics::Panics, report, sync::lock};
+use oxshmem_base::{Error, Result, report, sync::lock};
 use oxshmem_progress::{completion, failure::Failure};
 use rustix::{
     event::{Timespec, epoll},
@@ -62,7 +62,7 @@ impl Tcp {
     }
 
     /// Reads what has come, and goes on with connections. Whether there was anything.
-    fn turn(&self, inner: &mut TcpState, events: &mut Effects) -> bool {
+    pub(super) fn turn(&self, inner: &mut TcpState, events: &mut Effects) -> bool {
         inner.turns = inner.turns.wrapping_add(1);
         let mut any = false;
         let settled = inner.unsettled.is_empty() && inner.half_open.is_empty();
@@ -234,21 +234,26 @@ impl Tcp {
     fn accept(&self, inner: &mut TcpState, events: &mut Effects) {
         for _ in 0..TAKEN {
             let Ok(Some(socket)) = Socket::accept(&inner.listens) else { return };
-            if inner.half_open.len() >= HALF_OPEN
-                && let Some((oldest, _)) = inner.half_open.iter().min_by_key(|(_, half_open)| half_open.since)
-            {
-                // A PE proves itself at once, and else connects again.
-                inner.half_open.remove(oldest);
-                self.strange(inner, events);
-            }
-            let entry = inner.half_open.vacant_entry();
-            let at = entry.key();
-            let data = epoll::EventData::new_u64(STRANGERS + at as u64);
-            if epoll::add(&self.epoll, &socket, data, epoll::EventFlags::IN).is_ok() {
-                entry.insert(HalfOpen::new(socket, &self.credentials));
-                // It may have begun already.
-                self.prove(inner, at, events);
-            }
+            self.take(inner, socket, events);
+        }
+    }
+
+    /// Takes a connection of another process.
+    pub(super) fn take(&self, inner: &mut TcpState, socket: Socket, events: &mut Effects) {
+        if inner.half_open.len() >= HALF_OPEN
+            && let Some((oldest, _)) = inner.half_open.iter().min_by_key(|(_, half_open)| half_open.since)
+        {
+            // A PE proves itself at once, and else connects again.
+            inner.half_open.remove(oldest);
+            self.strange(inner, events);
+        }
+        let entry = inner.half_open.vacant_entry();
+        let at = entry.key();
+        let data = epoll::EventData::new_u64(STRANGERS + at as u64);
+        if epoll::add(&self.epoll, &socket, data, epoll::EventFlags::IN).is_ok() {
+            entry.insert(HalfOpen::new(socket, &self.credentials));
+            // It may have begun already.
+            self.prove(inner, at, events);
         }
     }
 
@@ -286,9 +291,11 @@ impl Tcp {
             Connection::Up(_) => before < peer.connections,
             Connection::Down(_) | Connection::Gone(_) => false,
         };
-        let verdict = Verdict { accepted: !crosses, received: peer.incoming.received() };
+        // One that comes late, and was given up, may say less than is known since.
+        let accepted = !crosses && peer.out.may_have(received);
+        let verdict = Verdict { accepted, received: peer.incoming.received() };
         let Ok(socket) = half_open.answer(&self.credentials, verdict) else { return };
-        if crosses {
+        if !accepted {
             return;
         }
         // Known to epoll, as something else.
@@ -377,26 +384,14 @@ impl Tcp {
         }
     }
 
-    /// Completes what is over. Called with no lock held. Inside of a completion it leaves that to
-    /// the caller of that completion, which goes on when it has returned.
+    /// Completes what is over. Called with no lock held.
     pub(super) fn complete_events(&self) {
-        // Relaxed: a look before the exchange, which nearly always can be left out.
-        if !self.has_events.load(Ordering::Relaxed) {
-            return;
-        }
-        let Some(serving) = completion::serve() else {
-            // Or to the helper thread: that completion may be another net's, or never return.
-            return self.helper_waker.notify();
-        };
-        let mut panics = Panics::default();
-        while self.has_events.swap(false, Ordering::AcqRel) {
+        completion::complete_noted(&self.has_events, &self.helper_waker, |panics| {
             // One at a time: one that blocks may wait for those behind it.
             while let Some(event) = { lock(&self.events).pop_front() } {
                 panics.run(|| event.run());
             }
-        }
-        drop(serving);
-        panics.resume();
+        });
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::{os::fd::AsFd, sync::atomic::Ordering, time::Duration};
 
-use oxshmem_base::panics::Panics;
 use oxshmem_progress::{
     completion::{self, complete},
     source::Armed,
@@ -57,33 +56,20 @@ impl Worker {
     }
 
     /// Completes operations that have ended, and does what messages that came ask for. Called with
-    /// no lock held. Inside of a completion it leaves that to the caller of that completion, which
-    /// goes on when it has returned.
+    /// no lock held.
     pub(super) fn complete_events(&self) {
-        // Relaxed: a look before the exchange, which nearly always can be left out.
-        if !self.has_events.load(Ordering::Relaxed) {
-            return;
-        }
-        let Some(serving) = completion::serve() else {
-            // Or to the helper thread: that completion may be another worker's, or never return.
-            return self.helper_waker.notify();
-        };
-        let mut panics = Panics::default();
-        while self.has_events.load(Ordering::Relaxed) && self.has_events.swap(false, Ordering::AcqRel) {
+        completion::complete_noted(&self.has_events, &self.helper_waker, |panics| {
             if self.owes.load(Ordering::Relaxed) && self.owes.swap(false, Ordering::AcqRel) {
                 self.reply();
             }
             while let Some((event, is_last)) = self.next_event() {
-                // A completion that panics does so when the others have run.
                 panics.run(|| self.complete_event(event));
                 if is_last {
                     // What adds to them announces it.
                     break;
                 }
             }
-        }
-        drop(serving);
-        panics.resume();
+        });
     }
 
     fn complete_event(&self, event: Event) {

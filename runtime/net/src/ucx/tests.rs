@@ -5,21 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{Hosts, settings::FenceSide};
-use oxshmem_job::Local;
-use oxshmem_memory::{
-    SegmentId,
-    op::{Address, Op, Spot},
-};
-use oxshmem_progress::{
-    completion::{AllParts, complete},
-    fabric::Fabric,
-    source::Source,
-    wait::WaitPolicy,
-};
+use oxshmem_memory::op::{Address, Op, Spot};
+use oxshmem_progress::completion::{AllParts, complete};
 
 use super::*;
 use crate::{
+    joined::{attach, joined},
     outcome::outcome,
     suite::{self, End, Job, MEMORY},
 };
@@ -36,41 +27,11 @@ fn three_in(spin: Duration, in_process: bool) -> Option<(Vec<End>, Vec<Arc<Worke
         println!("skipped: {error}");
         return None;
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let joining = Local::cluster_on(Hosts::blocks([1, 1, 1])).into_iter().map(|local| async move {
-        let fabric = Arc::new(Fabric::new(1, 1 << 30, in_process).unwrap());
-        let memory = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, MEMORY);
-        let engine = Executor::new(&fabric, 0, FenceSide::Writer, WaitPolicy::new(spin, 0, false));
-        let pe = local.placement().pe;
-        let bootstrap: Arc<dyn Bootstrap> = Arc::new(local);
-        let scratch = fabric.control.scratch();
-        let net = connect(&bootstrap, &engine, memory.clone(), scratch, None).await.unwrap();
-        let worker = Arc::clone(&net.worker);
-        let net = Arc::new(net);
-        engine.attach_sources(vec![Arc::clone(&net) as Arc<dyn Source>]).unwrap();
-        (End { pe, net, memory, block: 0, engine }, worker)
+    let (ends, nets) = joined(3, spin, in_process, async |bootstrap, engine, [memory, scratch]| {
+        connect(bootstrap, engine, memory, scratch, None).await.unwrap()
     });
-    Some(runtime.block_on(futures_all(joining)).into_iter().unzip())
-}
-
-/// All outputs, of futures that wait for each other.
-async fn futures_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut futures: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
-    std::future::poll_fn(|cx| {
-        for (future, output) in &mut futures {
-            if output.is_none()
-                && let std::task::Poll::Ready(ready) = future.as_mut().poll(cx)
-            {
-                *output = Some(ready);
-            }
-        }
-        if futures.iter().all(|(_, output)| output.is_some()) {
-            return std::task::Poll::Ready(());
-        }
-        std::task::Poll::Pending
-    })
-    .await;
-    futures.into_iter().filter_map(|(_, output)| output).collect()
+    attach(&ends, &nets);
+    Some((ends, nets.iter().map(|net| Arc::clone(&net.worker)).collect()))
 }
 
 #[test]
