@@ -56,9 +56,6 @@ second; nonblocking operations that fetch words at least 10 times as fast as one
 hand; a strided transfer at most 3 times what a contiguous one takes; encrypted, 1 MiB at least 0.4 as fast as plain.
 ";
 
-/// How often everything is measured, unless quickly.
-const ROUNDS: usize = 5;
-
 /// What `ucx_perftest` measures: our row's name, its bytes, the test, the iterations, and which
 /// column has it.
 const TESTS: [(&str, u64, &str, &str, usize); 5] = [
@@ -76,7 +73,7 @@ pub(super) fn compare(release: &Path, folder: &Path, settings: Settings) -> Resu
     let (mut simulated, mut joined) = (HostFigures::new(), HostFigures::new());
     let mut served = SERVED.map(|_| HostFigures::new());
     let (mut four, mut apart) = (apart::Collectives::default(), apart::Collectives::default());
-    let rounds = if settings.quick { settings.rounds } else { ROUNDS };
+    let rounds = settings.rounds;
     for round in 1..=rounds {
         println!("=== round {round} of {rounds}: 2 PEs on 2 hosts");
         measure(release, folder, settings, None, &mut simulated)?;
