@@ -24,6 +24,7 @@ pages! {
     spaces = "../book/src/spaces.md";
     gpu = "../book/src/gpu.md";
     jobs = "../book/src/jobs.md";
+    losses = "../book/src/losses.md";
     diagnosis = "../book/src/diagnosis.md";
     #[cfg(feature = "metrics")]
     metrics = "../book/src/metrics.md";

@@ -305,7 +305,7 @@ fn end<R>(
     failed: &Mutex<Option<Error>>,
 ) -> Option<R> {
     let pe = world.my_pe();
-    let lost = |how: String| (Error::PeLost { pe, how: how.clone() }, how);
+    let lost = |how: String| (Error::PeLost { pe, view: 0, how: how.clone() }, how);
     let (error, how) = match outcome {
         Ok(Ok(result)) if world.is_finalized() => return Some(result),
         Ok(Ok(_)) => lost("it returned without finalize".into()),

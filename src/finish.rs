@@ -10,6 +10,7 @@ use std::{
 use futures::{FutureExt, TryFutureExt, future::Shared};
 use oxshmem_base::{Error, Result, sync::lock};
 use oxshmem_net::flush_all;
+use oxshmem_ops::order::Quiet;
 use oxshmem_progress::flight::Flight;
 use oxshmem_spaces::Pe;
 use oxshmem_teams::{agree::meet_in, sync::sync_in};
@@ -91,7 +92,9 @@ impl World {
             ended.await?.map_err(|e| match (&*e, pe.engine().check_failure()) {
                 (_, Err(failure)) => failure,
                 // Whatever was waited for may know before the engine does.
-                (Error::PeLost { pe, how }, _) => Error::PeLost { pe: *pe, how: how.clone() },
+                (Error::PeLost { pe, view, how }, _) => {
+                    Error::PeLost { pe: *pe, view: *view, how: how.clone() }
+                }
                 (Error::CollectiveMismatch { pe_a, call_a, pe_b, call_b }, _) => Error::CollectiveMismatch {
                     pe_a: *pe_a,
                     call_a: call_a.clone(),
@@ -121,19 +124,13 @@ impl World {
         let quiet = self.0.context.quiet();
         let pe = Arc::clone(&self.0.pe);
         let others = self.0.team.others_idle();
+        if pe.losses().is_some() {
+            return self.leave_with_survivors();
+        }
         let left = self.0.team.run("finalize", move |group| async move {
             // Others wait for this PE whether or not its operations succeeded.
             others.await;
-            let completed = quiet.await;
-            let mark = pe.offloaded().mark();
-            poll_fn(|cx| pe.offloaded().poll_quiet(&mark, None, cx)).await?;
-            // Contexts that were not completed. What comes from a device goes on over the net,
-            // and the other way round.
-            flush_device(&pe).await?;
-            if let Some(net) = pe.net() {
-                flush_all(&**net).await?;
-                flush_device(&pe).await?;
-            }
+            let completed = complete(&pe, quiet).await?;
             meet_in(&group, "finalize").await?;
             sync_in(&group).await?;
             Ok(completed)
@@ -144,6 +141,21 @@ impl World {
         // collective is in.
         let left = async move {
             let completed = left.await?;
+            partition::report_at_end(&pe, &partitions);
+            pe.leave();
+            completed
+        };
+        Box::pin(left.map_err(Arc::new))
+    }
+
+    /// Leaves a job that goes on without PEs that it has lost: the others meet at the launcher.
+    fn leave_with_survivors(&self) -> Ending {
+        let (quiet, all) = (self.0.context.quiet(), self.0.team.all_idle());
+        let (pe, partitions) = (Arc::clone(&self.0.pe), self.0.spaces.partitions().to_vec());
+        let left = async move {
+            all.await;
+            let completed = complete(&pe, quiet).await?;
+            pe.bootstrap().barrier().await?;
             partition::report_at_end(&pe, &partitions);
             pe.leave();
             completed
@@ -196,6 +208,22 @@ impl World {
         }
         Err(Error::GlobalExit { pe: self.my_pe(), status })
     }
+}
+
+/// Completes everything that this PE has under way. Inside are the errors that the program has not
+/// seen.
+async fn complete(pe: &Pe, quiet: Quiet) -> Result<Result<()>> {
+    let completed = quiet.await;
+    let mark = pe.offloaded().mark();
+    poll_fn(|cx| pe.offloaded().poll_quiet(&mark, None, cx)).await?;
+    // Contexts that were not completed. What comes from a device goes on over the net, and the
+    // other way round.
+    flush_device(pe).await?;
+    if let Some(net) = pe.net() {
+        flush_all(&**net).await?;
+        flush_device(pe).await?;
+    }
+    Ok(completed)
 }
 
 /// Ready when everything that was started on the device of `pe`, if it has one, is over.

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Once};
 
 use oxshmem_base::{
-    Result, report,
-    settings::{self, Settings},
+    Error, Result, report,
+    settings::{self, OnLoss, Settings},
     version::version_line,
 };
 use oxshmem_job::{Bootstrap, Foreign, Met, Rendezvous, Single};
@@ -59,7 +59,8 @@ pub async fn init() -> Result<World> {
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 pub async fn init_with(options: impl Into<InitOptions>) -> Result<World> {
-    let InitOptions { settings, rendezvous } = options.into();
+    let InitOptions { settings, rendezvous, survives_loss } = options.into();
+    check_on_loss(&settings, survives_loss)?;
     let bootstrap: Arc<dyn Bootstrap> = match rendezvous {
         Some(given) => Arc::new(Met::join(given).await?),
         None => oxshmem_job::from_env(&settings, warn).await?,
@@ -88,6 +89,8 @@ pub struct InitOptions {
     pub settings: Settings,
     /// How the process finds the others of its job, if no launcher is to say so.
     pub rendezvous: Option<Rendezvous>,
+    /// Whether the program goes on without PEs that are lost.
+    pub survives_loss: bool,
 }
 
 impl InitOptions {
@@ -100,12 +103,28 @@ impl InitOptions {
     pub fn rendezvous(self, rendezvous: Rendezvous) -> Self {
         Self { rendezvous: Some(rendezvous), ..self }
     }
+
+    /// As a program that goes on when a PE is lost, if the job does so (`oshrun
+    /// --on-loss=continue`).
+    pub fn survive_loss(self) -> Self {
+        Self { survives_loss: true, ..self }
+    }
 }
 
 impl From<Settings> for InitOptions {
     fn from(settings: Settings) -> Self {
-        Self { settings, rendezvous: None }
+        Self { settings, rendezvous: None, survives_loss: false }
     }
+}
+
+/// An error if the job goes on without a lost PE, and the program does not.
+fn check_on_loss(settings: &Settings, survives_loss: bool) -> Result<()> {
+    if settings.on_loss == OnLoss::End || survives_loss {
+        return Ok(());
+    }
+    let what = "SHMEM_ON_LOSS=continue (oshrun --on-loss) has a job go on when a PE is lost, which this program does \
+                not ask for (InitOptions::survive_loss)";
+    Err(Error::Bootstrap { call: "init", detail: what.to_owned() })
 }
 
 /// A job of one PE, whatever launcher there is.
@@ -136,7 +155,11 @@ async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<World
         report("oxshmem: warning: the GPU space is emulated in host memory, as SHMEM_GPU_EMULATE asks for");
     }
     let watched = Watched::new(&pe);
-    Ok(World::with(pe, watched))
+    let world = World::with(pe, watched);
+    if world.pe().losses().is_some() {
+        world.pe().bootstrap().survives();
+    }
+    Ok(world)
 }
 
 /// Reports what the user asked to see at the start.

@@ -53,6 +53,7 @@ mod cluster;
 mod faults;
 mod finish;
 mod init;
+mod losses;
 mod memory;
 #[cfg(feature = "metrics")]
 mod metrics;
@@ -64,6 +65,7 @@ mod world;
 pub use barrier::Barrier;
 pub use cluster::{ClusterOptions, LocalCluster};
 pub use init::{InitOptions, init, init_single, init_with};
+pub use losses::LossStream;
 #[cfg(feature = "metrics")]
 pub use metrics::Metrics;
 pub use oxshmem_base::{
@@ -71,7 +73,7 @@ pub use oxshmem_base::{
     settings::{self, SpaceKind},
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR},
 };
-pub use oxshmem_job::Rendezvous;
+pub use oxshmem_job::{Loss, Rendezvous};
 pub use oxshmem_net::{Link, Sent, Simulation};
 pub use oxshmem_ops::{
     BitwiseAmo, Cmp, Context, ContextOptions, ExtendedAmo, Lock, LockGuard, Private, Rejected, Serialized,
@@ -81,7 +83,7 @@ pub use oxshmem_ops::{
     order::Quiet,
     session::{Session, SessionOptions},
     stream::{After, Gpu, OnStream, Reached, StreamOp},
-    wait::{Masked, WaitSet, WaitUntil, Waitable},
+    wait::{Masked, OrLoss, WaitSet, WaitUntil, Waitable},
 };
 #[cfg(feature = "cuda")]
 pub use oxshmem_spaces::{DeviceAddress, DeviceView};
@@ -95,7 +97,8 @@ pub use oxshmem_spaces::{
     kinds::{Mapping, Spread},
 };
 pub use oxshmem_teams::{
-    Arithmetic, Bitwise, Collective, Complex, InTeam, LongDouble, Ordered, Outcome, Team, TeamConfig,
+    Arithmetic, Bitwise, Collective, Complex, InTeam, LongDouble, Ordered, Outcome, Survivors, Team,
+    TeamConfig,
 };
 pub use partition::{Partition, PartitionInfo};
 pub use run::run;

@@ -5,6 +5,8 @@
 //! issued on another. The options that C gives as flags are types here where they are promises
 //! about threads.
 
+mod reach;
+
 use std::{
     any::Any,
     cell::Cell,
@@ -21,6 +23,7 @@ use oxshmem_base::Result;
 use oxshmem_progress::opset::OpSet;
 use oxshmem_spaces::Pe;
 
+use self::reach::{Reach, Reaches};
 use crate::{gathering::Gathering, members::Members, quiet::Quiet, sealed::Sealed};
 
 /// A stream of operations on symmetric memory, with an order and a completion of its own.
@@ -69,24 +72,6 @@ pub(crate) struct NearPes {
     /// Wrapping.
     pub(crate) first: usize,
     pub(crate) stride: usize,
-}
-
-/// Which PEs a context reaches.
-struct Reach {
-    /// Of the numbers that operations take, how many in a row from `near_from` on are on this host.
-    /// 0 once the team is destroyed. All PEs where there is but one host; none where those of this
-    /// host do not follow each other in the team, so that each is looked up.
-    near: AtomicUsize,
-    near_from: usize,
-    /// Their numbers among those of this host.
-    local_pes: Members,
-    /// Operations take PE numbers below this: the team's size, and 0 once the team is destroyed.
-    n: AtomicUsize,
-    members: Members,
-    /// This PE's number among them.
-    me: usize,
-    /// The team that the context was made from.
-    team: Arc<dyn Any + Send + Sync>,
 }
 
 /// What a team knows of a context that was made from it: enough to complete and to end it.
@@ -413,6 +398,9 @@ impl<M: Sharing> Context<M> {
             me,
             team,
         });
+        if let Some(losses) = pe.losses() {
+            pe.kept::<Reaches>().add(&reach, losses);
+        }
         let ops = Arc::new(OpSet::counted(pe.tally()));
         Self {
             pe,

@@ -16,6 +16,7 @@
 mod cmp;
 mod condition;
 mod masked;
+mod or_loss;
 mod set;
 mod waitable;
 mod word;
@@ -33,6 +34,7 @@ use crate::{operation::Immediate, sealed::Sealed, trace::trace_operation};
 
 pub use cmp::Cmp;
 pub use masked::Masked;
+pub use or_loss::OrLoss;
 pub use set::WaitSet;
 pub use waitable::Waitable;
 pub use word::{WordWait, wait_in};

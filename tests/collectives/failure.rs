@@ -89,7 +89,7 @@ fn whatever_others_are_in_when_a_pe_goes_away_ends_with_its_text() {
                 };
                 assert!(error.to_string().contains(text), "{what:?} {end:?}: {error}");
                 for (call, seen) in &*seen.lock().unwrap() {
-                    let is_lost = matches!(seen, Err(Error::PeLost { pe: 1, how }) if how.contains(text));
+                    let is_lost = matches!(seen, Err(Error::PeLost { pe: 1, how, .. }) if how.contains(text));
                     assert!(is_lost, "{n} PEs in {what:?}, then {call}, when PE 1 did {end:?}: {seen:?}");
                 }
                 assert!(started.elapsed() < Duration::from_secs(5), "{what:?} {end:?}");

@@ -236,7 +236,7 @@ fn a_pe_of_this_process_that_panics_or_drops_its_world_ends_the_collectives_of_o
                 let error = job.expect_err("the job failed");
                 assert!(error.to_string().contains(text), "{kind}: {error}");
                 for seen in &*seen.lock().unwrap() {
-                    let is_lost = matches!(seen, Error::PeLost { pe: 1, how } if how.contains(text));
+                    let is_lost = matches!(seen, Error::PeLost { pe: 1, how, .. } if how.contains(text));
                     assert!(is_lost, "{n} PEs in {kind}: {seen}");
                 }
             }

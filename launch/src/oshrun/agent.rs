@@ -33,7 +33,7 @@ use super::{
     boards::HostBoards,
     events::{JobEvent, PeEvent},
     exchanges::Exchanges,
-    frame::{FromAgent, Incoming, Letter, PREAMBLE, ToAgent, VERSION},
+    frame::{FromAgent, Incoming, Letter, PASSED_ON, PREAMBLE, ToAgent, VERSION},
     guardian::Guardian,
     here::{Ends, Here},
     input::{Input, InputFrom, StdinTo},
@@ -338,6 +338,11 @@ impl<'a> Agent<'a> {
                 self.paused = false;
                 self.here.signal_group(Signal::CONT);
             }
+            ToAgent::KillPe(pe) => {
+                if self.plan.pes.contains(&pe) {
+                    self.here.order(pe, Order::Signal(Signal::KILL));
+                }
+            }
             ToAgent::RecordingTaken => self.send_recording(),
             ToAgent::Finish => {
                 self.guarded = false;
@@ -388,10 +393,7 @@ impl<'a> Agent<'a> {
                 self.exchanges.offer(pe, message)
             }
             Kind::Fetch => self.exchanges.fetch(pe, ticket),
-            Kind::Exchanged | Kind::Offered | Kind::GlobalExit | Kind::Lost => {
-                Err(io::ErrorKind::InvalidData.into())
-            }
-            kind @ (Kind::Join | Kind::Exchange | Kind::Finalized | Kind::Abort | Kind::Stuck) => {
+            kind if PASSED_ON.contains(&kind) => {
                 if kind == Kind::Join {
                     self.boards.joined(pe);
                     self.inside[pe] = true;
@@ -406,6 +408,7 @@ impl<'a> Agent<'a> {
                     Vec::new()
                 })
             }
+            _ => Err(io::ErrorKind::InvalidData.into()),
         };
         match mail {
             Ok(mail) => mail.into_iter().for_each(|(pe, message)| self.here.order(pe, Order::Send(message))),

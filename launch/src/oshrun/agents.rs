@@ -19,7 +19,7 @@ use std::{
 };
 
 use oxshmem_base::printable::printable;
-use oxshmem_job::wire::{Kind, Message};
+use oxshmem_job::wire::Message;
 use rustix::process::Pid;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -33,7 +33,7 @@ use tokio::{
 use super::{
     events::{HostEvent, JobEvent, PeEvent},
     exchanges::Mail,
-    frame::{FromAgent, Incoming, Letter, ToAgent, VERSION},
+    frame::{FromAgent, Incoming, Letter, PASSED_ON, ToAgent, VERSION},
     input::StdinTo,
     options::Fleet,
     output::Output,
@@ -212,6 +212,11 @@ impl Agents {
         lost
     }
 
+    /// Kills one PE.
+    pub(super) fn kill_pe(&self, pe: usize) {
+        self.links[self.places.hosts().host_of(pe)].send(&ToAgent::KillPe(pe));
+    }
+
     /// Sends a frame to all agents, and returns the hosts that it went to.
     pub(super) fn send_all(&self, frame: &ToAgent) -> Vec<usize> {
         let there = self.links.iter().enumerate().filter(|(_, link)| link.frames.is_some());
@@ -356,8 +361,7 @@ impl ReaderWays {
             FromAgent::Started(pids) if pids.len() == pes.len() => of_host(HostEvent::Started(pids)),
             FromAgent::Started(_) => return None,
             FromAgent::Pe { pe, ticket, letter: Letter { kind, value, body } } => {
-                let sent = [Kind::Join, Kind::Exchange, Kind::Finalized, Kind::Abort, Kind::Stuck];
-                sent.contains(&kind).then_some(())?;
+                PASSED_ON.contains(&kind).then_some(())?;
                 let message = Message::new(kind).ticket(ticket).value(value).with_body(body);
                 JobEvent::Pe(here(pe)?, message.map_or_else(PeEvent::Broken, PeEvent::Message))
             }

@@ -6,7 +6,7 @@
 
 use std::{collections::VecDeque, io};
 
-use oxshmem_job::wire::{self, Kind, Message};
+use oxshmem_job::wire::{self, Kind, Message, TeamRound};
 
 use super::places::Places;
 
@@ -31,6 +31,18 @@ pub(super) struct Exchanges {
     fetched: Vec<u64>,
     /// The offers of each host.
     offers: Vec<Offers>,
+    /// PEs that join nothing any more.
+    lost: Vec<bool>,
+    /// Rounds of members of teams that are left.
+    rounds: Vec<OpenRound>,
+}
+
+/// A round that some member has not joined yet.
+struct OpenRound {
+    key: [u64; 2],
+    members: Vec<usize>,
+    /// What each member gave, with its ticket.
+    given: Vec<Option<(u64, Vec<u8>)>>,
 }
 
 struct Exchange {
@@ -58,7 +70,18 @@ impl Exchanges {
         let offers = (0..hosts.n_hosts()).map(|host| Offers::new(hosts.n_pes_of(host) - 1)).collect();
         let n_pes = hosts.n_pes();
         let (joined, fetched) = (vec![0; n_pes], vec![0; n_pes]);
-        Self { n_pes, places, exchanges: VecDeque::new(), first: 0, joined, fetched, offers }
+        let lost = vec![false; n_pes];
+        Self {
+            n_pes,
+            places,
+            exchanges: VecDeque::new(),
+            first: 0,
+            joined,
+            fetched,
+            offers,
+            lost,
+            rounds: Vec::new(),
+        }
     }
 
     /// PE `pe` joins its next exchange, of which it may `want` all contributions. The one that
@@ -72,23 +95,88 @@ impl Exchanges {
         self.joined[pe] += 1;
         if index == self.exchanges.len() {
             let (tickets, given) = (vec![(0, false); self.n_pes], vec![Vec::new(); self.n_pes]);
-            self.exchanges.push_back(Exchange { tickets, given, missing: self.n_pes });
+            let missing = self.lost.iter().filter(|&&lost| !lost).count();
+            self.exchanges.push_back(Exchange { tickets, given, missing });
         }
         let exchange = &mut self.exchanges[index];
         (exchange.tickets[pe], exchange.given[pe]) = ((ticket, want), body);
         exchange.missing -= 1;
-        if exchange.missing > 0 {
-            return Ok(Mail::new());
+        self.complete()
+    }
+
+    /// PE `pe` joins nothing any more, and gives nothing to what it has not joined.
+    pub(super) fn lost(&mut self, pe: usize) -> io::Result<Mail> {
+        self.lost[pe] = true;
+        let joined = (self.joined[pe] - self.first) as usize;
+        self.exchanges.iter_mut().skip(joined).for_each(|exchange| exchange.missing -= 1);
+        let mut mail = self.complete_rounds()?;
+        mail.extend(self.complete()?);
+        Ok(mail)
+    }
+
+    /// PE `pe` joins a round of the members of a team that are left.
+    pub(super) fn regroup(&mut self, pe: usize, ticket: u64, body: &[u8]) -> io::Result<Mail> {
+        let TeamRound { key, members, given } = TeamRound::decode(body)
+            .ok_or_else(|| refused("what it gives the other members of a team is malformed"))?;
+        let Some(me) = members.iter().position(|&member| member == pe) else {
+            return Err(refused("it is no member of the team that it is to make anew"));
+        };
+        if members.iter().any(|&member| member >= self.n_pes) {
+            return Err(refused("a member of its team is no PE"));
         }
-        let Exchange { tickets, given, .. } = exchange;
-        // One body for all, so that an answer costs what its recipient's copy costs.
-        let nothing = Message::new(Kind::Exchanged);
-        let all = nothing.clone().with_body(wire::pack(given))?;
-        let answer =
-            |&(ticket, want): &(u64, bool)| if want { &all } else { &nothing }.clone().ticket(ticket);
-        let mail = tickets.iter().map(answer).enumerate().collect();
-        self.exchanges.pop_front();
-        self.first += 1;
+        let open = self.rounds.iter_mut().find(|round| round.key == key && round.members == members);
+        let round = match open {
+            Some(open) => open,
+            None => {
+                let given = vec![None; members.len()];
+                self.rounds.push(OpenRound { key, members, given });
+                let last = self.rounds.len() - 1;
+                &mut self.rounds[last]
+            }
+        };
+        round.given[me] = Some((ticket, given));
+        self.complete_rounds()
+    }
+
+    /// Answers the rounds in which nobody is missing that is not lost.
+    fn complete_rounds(&mut self) -> io::Result<Mail> {
+        let view = self.lost.iter().filter(|&&lost| lost).count() as i32;
+        let mut mail = Mail::new();
+        let Self { rounds, lost, .. } = self;
+        let is_over = |round: &mut OpenRound| {
+            round.members.iter().zip(&round.given).all(|(&pe, given)| given.is_some() || lost[pe])
+        };
+        for OpenRound { members, given, .. } in rounds.extract_if(.., is_over) {
+            // What one that was lost since has given is of no use any more.
+            let of_living = |(pe, given): (usize, &Option<(u64, Vec<u8>)>)| match given {
+                Some((_, bytes)) if !lost[pe] => bytes.clone(),
+                _ => Vec::new(),
+            };
+            let all: Vec<Vec<u8>> = members.iter().copied().zip(&given).map(of_living).collect();
+            let answer = Message::new(Kind::Regrouped).value(view).with_body(wire::pack(&all))?;
+            for (pe, given) in members.into_iter().zip(given) {
+                if let Some((ticket, _)) = given.filter(|_| !lost[pe]) {
+                    mail.push((pe, answer.clone().ticket(ticket)));
+                }
+            }
+        }
+        Ok(mail)
+    }
+
+    /// Answers all that are complete.
+    fn complete(&mut self) -> io::Result<Mail> {
+        let mut mail = Mail::new();
+        while self.exchanges.front().is_some_and(|exchange| exchange.missing == 0) {
+            let Some(Exchange { tickets, given, .. }) = self.exchanges.pop_front() else { break };
+            // One body for all, so that an answer costs what its recipient's copy costs.
+            let nothing = Message::new(Kind::Exchanged);
+            let all = nothing.clone().with_body(wire::pack(&given))?;
+            let answer =
+                |(ticket, want): (u64, bool)| if want { &all } else { &nothing }.clone().ticket(ticket);
+            let living = tickets.into_iter().enumerate().filter(|&(pe, _)| !self.lost[pe]);
+            mail.extend(living.map(|(pe, ticket)| (pe, answer(ticket))));
+            self.first += 1;
+        }
         Ok(mail)
     }
 
@@ -117,7 +205,7 @@ impl Exchanges {
     /// offer others want.
     pub(super) fn awaited(&self) -> Vec<usize> {
         let is_open = !self.exchanges.is_empty();
-        let absent = (0..self.n_pes).filter(|&pe| is_open && self.joined[pe] == self.first);
+        let absent = (0..self.n_pes).filter(|&pe| is_open && !self.lost[pe] && self.joined[pe] == self.first);
         let hosts = self.places.hosts();
         let owing = self.offers.iter().enumerate().filter(|(_, offers)| !offers.waiting.is_empty());
         let mut awaited: Vec<usize> = absent.chain(owing.map(|(host, _)| hosts.leader_of(host))).collect();

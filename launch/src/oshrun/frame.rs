@@ -27,6 +27,12 @@ const LONGEST: usize = 1 << 30;
 /// The most bytes that may come before the preamble.
 const BEFORE: usize = 64 << 10;
 
+/// What an agent passes on of what PEs send.
+pub(super) const PASSED_ON: [wire::Kind; 7] = {
+    use wire::Kind::*;
+    [Join, Exchange, Finalized, Abort, Stuck, Survives, Regroup]
+};
+
 /// A message to PEs or from one, without descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Letter {
@@ -67,6 +73,8 @@ pub(super) enum ToAgent {
     Finish,
     /// A piece of a recording is written.
     RecordingTaken,
+    /// Kills one PE.
+    KillPe(usize),
 }
 
 /// What an agent sends.
@@ -130,6 +138,7 @@ impl ToAgent {
             Self::Beat => frame.byte(12),
             Self::Finish => frame.byte(13),
             Self::RecordingTaken => frame.byte(14),
+            Self::KillPe(pe) => frame.byte(15).number(*pe as u64),
         };
         frame.finish()
     }
@@ -159,6 +168,7 @@ impl ToAgent {
             12 => Self::Beat,
             13 => Self::Finish,
             14 => Self::RecordingTaken,
+            15 => Self::KillPe(frame.count()?),
             _ => return None,
         };
         frame.0.is_empty().then_some(decoded)

@@ -2,6 +2,7 @@
 
 use std::{io, pin::pin, time::Duration};
 
+use oxshmem_base::settings::OnLoss;
 use oxshmem_job::wire::{Kind, TELL_NOTHING};
 use rustix::process::Signal;
 use tokio::{
@@ -35,6 +36,8 @@ const TO_COLLECT: Duration = Duration::from_secs(10);
 const TO_LEAVE: Duration = Duration::from_millis(500);
 /// How long what may be the consequence of a PE's end waits for that to be known.
 const TO_BLAME: Duration = Duration::from_secs(1);
+/// How long what runs on a host that is out of reach may take to notice that, and to end.
+const TO_BE_DEAD: Duration = Duration::from_millis(2500);
 /// How long agents have to say what their PEs are in.
 const TO_LOOK: Duration = Duration::from_secs(1);
 
@@ -51,7 +54,7 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
         Err(NotStarted::Interrupted(signal)) => return Ok(Verdict::of_signal(signal)),
     };
     let outlets = Outlets { output, losses };
-    let mut job = Job::new(places, reach, pids, (events, outlets));
+    let mut job = Job::new(places, reach, pids, (events, outlets), options.on_loss);
     early.into_iter().for_each(|event| job.take_event(event));
     for signal in missed {
         if let Some(step) = job.lifecycle.signalled(signal) {
@@ -103,6 +106,11 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
                 job.beat();
                 None
             }
+            () = at(job.dying.first().map(|&(.., at)| at)) => {
+                let (host, how, _) = job.dying.remove(0);
+                job.declare_lost(host, &how);
+                None
+            }
             ended = &mut unguarded, if guarded => {
                 guarded = false;
                 let exit = ended.unwrap_or(Exit::Status(1));
@@ -137,6 +145,9 @@ struct Job<'a> {
     spare: Option<usize>,
     kill_at: Option<Instant>,
     held: Held,
+    /// Hosts that are out of reach, how, and when their PEs are sure to have ended: then they are
+    /// lost, and the job goes on.
+    dying: Vec<(usize, String, Instant)>,
     /// The job is to end, whether or not its output is read.
     hasten: bool,
 }
@@ -188,10 +199,11 @@ impl<'a> Job<'a> {
         reach: Reach<'a>,
         pids: Vec<u32>,
         (events, outlets): (mpsc::UnboundedReceiver<JobEvent>, Outlets),
+        on_loss: OnLoss,
     ) -> Self {
         Self {
             reach,
-            lifecycle: Lifecycle::new(places.clone(), pids.into_iter()),
+            lifecycle: Lifecycle::new(places.clone(), pids.into_iter(), on_loss),
             exchanges: Exchanges::new(places.clone()),
             diagnosis: Diagnosis::new(places),
             last_seen: String::new(),
@@ -204,6 +216,7 @@ impl<'a> Job<'a> {
             spare: None,
             kill_at: None,
             held: Held::default(),
+            dying: Vec::new(),
             hasten: false,
         }
     }
@@ -285,6 +298,17 @@ impl<'a> Job<'a> {
         if !agents.gone(host) || is_over {
             return;
         }
+        if self.lifecycle.goes_on_without() {
+            // What is left there ends itself by then.
+            self.dying.push((host, how.to_owned(), Instant::now() + TO_BE_DEAD));
+            return;
+        }
+        self.declare_lost(host, how);
+    }
+
+    /// A host is lost, and its PEs with it.
+    fn declare_lost(&mut self, host: usize, how: &str) {
+        let Reach::Agents(agents) = &self.reach else { return };
         let (name, pes) = agents.host(host);
         let step = self.lifecycle.host_lost(name, pes.clone(), how);
         self.held.asked.retain(|&asked| asked != host);
@@ -355,6 +379,10 @@ impl<'a> Job<'a> {
                 self.diagnosis.stuck(Instant::now());
                 return None;
             }
+            Kind::Survives => {
+                self.lifecycle.survives(pe);
+                return None;
+            }
             Kind::Finalized => {
                 self.lifecycle.finalized(pe);
                 self.left(pe);
@@ -375,9 +403,16 @@ impl<'a> Job<'a> {
                 self.exchanges.offer(pe, message)
             }
             Kind::Fetch => self.exchanges.fetch(pe, ticket),
-            Kind::Exchanged | Kind::Offered | Kind::GlobalExit | Kind::Lost => {
-                Err(io::ErrorKind::InvalidData.into())
+            Kind::Regroup => {
+                let body = message.into_body();
+                body.and_then(|body| self.exchanges.regroup(pe, ticket, &body))
             }
+            Kind::Exchanged
+            | Kind::Offered
+            | Kind::Regrouped
+            | Kind::GlobalExit
+            | Kind::Lost
+            | Kind::Loss => Err(io::ErrorKind::InvalidData.into()),
         };
         match mail.and_then(|mail| self.reach.deliver(mail)) {
             Ok(()) => None,
@@ -438,12 +473,14 @@ impl<'a> Job<'a> {
             // Before the others are informed, and turn to something else.
             self.look(Why::End(verdict.about));
         }
-        let notice = self.lifecycle.take_notice();
-        let asked = notice.as_ref().is_some_and(|notice| notice.kind == Kind::GlobalExit);
-        if let Some(notice) = notice {
+        let notices = self.lifecycle.take_notices();
+        let asked = notices.iter().any(|notice| notice.kind == Kind::GlobalExit);
+        for notice in notices {
             self.reach.inform_all(notice, asked);
         }
         match step {
+            Step::GoOn => self.go_on(),
+            Step::KillPe(pe) => self.reach.kill_pe(pe),
             Step::Show => self.look(Why::Show),
             Step::Forward(Signal::USR2) => self.reach.signal_pes(Signal::USR2, None),
             Step::Forward(signal) => {
@@ -462,6 +499,19 @@ impl<'a> Job<'a> {
             Step::Kill => {
                 self.reach.signal_group(Signal::KILL);
                 (self.term_at, self.kill_at) = (None, None);
+            }
+        }
+    }
+
+    /// PEs are lost, and the job goes on: others wait for them no more.
+    fn go_on(&mut self) {
+        for (pe, message) in self.lifecycle.take_losses() {
+            self.tell(format!("oshrun: {message}\n"));
+            let mail = self.exchanges.lost(pe).and_then(|mail| self.reach.deliver(mail));
+            if let Err(error) = mail
+                && let Some(step) = self.lifecycle.unserved(&error)
+            {
+                self.take(step);
             }
         }
     }

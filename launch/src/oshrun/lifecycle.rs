@@ -6,7 +6,7 @@
 
 use std::{io, ops::Range, time::Duration};
 
-use oxshmem_base::printable::printable;
+use oxshmem_base::{printable::printable, settings::OnLoss};
 use oxshmem_job::wire::{Kind, Message};
 use oxshmem_progress::activity::list;
 use rustix::process::Signal;
@@ -33,6 +33,10 @@ pub(super) enum Step {
     Terminate { spare: Option<usize> },
     /// SIGKILL to all.
     Kill,
+    /// SIGKILL to this PE, which is lost once it has ended.
+    KillPe(usize),
+    /// PEs are [lost](Lifecycle::take_losses), and the job goes on.
+    GoOn,
 }
 
 /// How the job ended, as far as one can tell from outside.
@@ -80,8 +84,14 @@ pub(super) struct Lifecycle {
     alive: usize,
     phase: Phase,
     verdict: Option<Verdict>,
+    on_loss: OnLoss,
+    /// How many PEs were lost in a job that goes on, and those that nothing was done about yet.
+    view: u64,
+    losses: Vec<(usize, String)>,
+    /// The status of the last of them.
+    status_of_lost: u8,
     /// What is to be sent to the PEs that still run.
-    notice: Option<Message>,
+    notices: Vec<Message>,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +103,8 @@ struct Member {
     /// Between init and finalize.
     inside: bool,
     inits: u32,
+    /// Whether its init is over, and it goes on without others.
+    survives: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,11 +118,22 @@ enum Phase {
 
 impl Lifecycle {
     /// A job whose PEs run as the processes `pids`.
-    pub(super) fn new(places: Places, pids: impl Iterator<Item = u32>) -> Self {
-        let member = |pid| Member { pid, alive: true, exit: None, inside: false, inits: 0 };
+    pub(super) fn new(places: Places, pids: impl Iterator<Item = u32>, on_loss: OnLoss) -> Self {
+        let member = |pid| Member { pid, alive: true, exit: None, inside: false, inits: 0, survives: false };
         let pes: Vec<_> = pids.map(member).collect();
         let alive = pes.len();
-        Self { places, pes, alive, phase: Phase::Running, verdict: None, notice: None }
+        Self {
+            places,
+            pes,
+            alive,
+            phase: Phase::Running,
+            verdict: None,
+            on_loss,
+            view: 0,
+            losses: Vec::new(),
+            status_of_lost: 0,
+            notices: Vec::new(),
+        }
     }
 
     /// Whether a PE's process is still there.
@@ -118,9 +141,10 @@ impl Lifecycle {
         self.alive > 0
     }
 
-    /// The verdict: without one, all is well.
+    /// The verdict: without one, all is well, unless all PEs were lost.
     pub(super) fn verdict(self) -> Verdict {
-        self.verdict.unwrap_or(Verdict { status: 0, message: None, about: About::Nothing })
+        let status = if self.view as usize == self.pes.len() { self.status_of_lost } else { 0 };
+        self.verdict.unwrap_or(Verdict { status, message: None, about: About::Nothing })
     }
 
     /// The verdict so far.
@@ -150,8 +174,13 @@ impl Lifecycle {
     }
 
     /// What is to be sent to the PEs that still run, once.
-    pub(super) fn take_notice(&mut self) -> Option<Message> {
-        self.notice.take()
+    pub(super) fn take_notices(&mut self) -> Vec<Message> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// The PEs that were lost, with what is to be printed, once.
+    pub(super) fn take_losses(&mut self) -> Vec<(usize, String)> {
+        std::mem::take(&mut self.losses)
     }
 
     /// PE `pe` takes part from now on. Every PE must, as often as any other.
@@ -160,6 +189,11 @@ impl Lifecycle {
         (self.pes[pe].inside, self.pes[pe].inits) = (true, inits);
         let missed = self.pes.iter().position(|other| !other.alive && other.inits < inits)?;
         self.lost(missed, 1, "exited with status 0 without init, which other PEs are in")
+    }
+
+    /// Init is over on PE `pe`, which goes on without PEs that are lost from now on.
+    pub(super) fn survives(&mut self, pe: usize) {
+        self.pes[pe].survives = true;
     }
 
     /// PE `pe` has left in good order.
@@ -192,6 +226,12 @@ impl Lifecycle {
                     let message = Some(format!("the job was ended by {}", signal_name(signal.as_raw())));
                     self.verdict = Some(Verdict { status, message, about: About::Nothing });
                 }
+                None
+            }
+            Phase::Running if exit != Exit::Status(0) && self.has_left(pe) && self.goes_on_without() => {
+                let (pid, host) = (self.pes[pe].pid, self.places.host_name(pe));
+                let message = Some(format!("PE {pe} (pid {pid}, host {host}) {exit} after finalize"));
+                self.verdict.get_or_insert(Verdict { status: exit.code(), message, about: About::Nothing });
                 None
             }
             Phase::Running if exit != Exit::Status(0) => self.lost(pe, exit.code(), &exit.to_string()),
@@ -279,9 +319,17 @@ impl Lifecycle {
     /// ended.
     pub(super) fn host_lost(&mut self, name: &str, pes: Range<usize>, how: &str) -> Option<Step> {
         let first = pes.start;
+        let newly: Vec<usize> = pes.clone().filter(|&pe| self.pes[pe].alive).collect();
         for member in self.pes[pes].iter_mut().filter(|member| member.alive) {
             (member.alive, member.exit) = (false, Some(Exit::WithHost));
             self.alive -= 1;
+        }
+        if self.goes_on_without() {
+            let how = format!("was lost with its host {name}: {}", one_line(how));
+            for pe in newly {
+                self.lose(pe, Exit::WithHost.code(), &how);
+            }
+            return Some(Step::GoOn);
         }
         let message = format!("host {name} is lost: {}; the job was ended", one_line(how));
         let notice = Message::new(Kind::Lost).ticket(first as u64);
@@ -296,10 +344,45 @@ impl Lifecycle {
 
     /// The launcher cannot go on serving PE `pe`.
     pub(super) fn failed(&mut self, pe: usize, why: &str) -> Option<Step> {
+        if self.goes_on_without() {
+            return Some(Step::KillPe(pe));
+        }
         self.lost(pe, 1, &format!("cannot be served: {}", one_line(why)))
     }
 
+    /// What PEs exchange cannot be handed out any more.
+    pub(super) fn unserved(&mut self, error: &io::Error) -> Option<Step> {
+        let message = Some(format!("cannot serve the PEs: {error}; the job was ended"));
+        self.end(Verdict { status: 1, message, about: About::Nothing }, None, None)
+    }
+
+    /// Whether the job goes on without a PE that ends now: once init is over on all PEs.
+    pub(super) fn goes_on_without(&self) -> bool {
+        let all = self.pes.iter().all(|member| member.survives);
+        self.on_loss == OnLoss::Continue && self.phase == Phase::Running && all
+    }
+
+    /// Whether PE `pe` has left in good order.
+    fn has_left(&self, pe: usize) -> bool {
+        self.pes[pe].inits > 0 && !self.pes[pe].inside
+    }
+
+    /// PE `pe` has ended, and the job goes on.
+    fn lose(&mut self, pe: usize, status: u8, how: &str) {
+        (self.pes[pe].inside, self.status_of_lost) = (false, status);
+        self.view += 1;
+        let (pid, host, view) = (self.pes[pe].pid, self.places.host_name(pe), self.view);
+        self.losses
+            .push((pe, format!("PE {pe} (pid {pid}, host {host}) {how}; the job goes on (view {view})")));
+        let notice = Message::new(Kind::Loss).ticket(pe as u64).value(view as i32).with_body(how.into());
+        self.notices.extend(notice);
+    }
+
     fn lost(&mut self, pe: usize, status: u8, how: &str) -> Option<Step> {
+        if self.goes_on_without() {
+            self.lose(pe, status, how);
+            return Some(Step::GoOn);
+        }
         let (pid, host) = (self.pes[pe].pid, self.places.host_name(pe));
         let message = format!("PE {pe} (pid {pid}, host {host}) {how}; the job was ended");
         let notice = Message::new(Kind::Lost).ticket(pe as u64).with_body(how.into()).ok();
@@ -313,7 +396,7 @@ impl Lifecycle {
         self.phase = Phase::Ending;
         // After a forwarded signal there may be a verdict already, and the first one counts.
         self.verdict.get_or_insert(verdict);
-        self.notice = notice;
+        self.notices.extend(notice);
         Some(Step::Terminate { spare })
     }
 }
@@ -323,166 +406,4 @@ fn one_line(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use oxshmem_base::Hosts;
-
-    use super::*;
-
-    const TERMINATE: Option<Step> = Some(Step::Terminate { spare: None });
-
-    fn lifecycle(n: u32) -> Lifecycle {
-        lifecycle_on(Hosts::one(n as usize))
-    }
-
-    fn lifecycle_on(hosts: Hosts) -> Lifecycle {
-        let pids = 100..100 + hosts.n_pes() as u32;
-        Lifecycle::new(Places::new(hosts, "node1"), pids)
-    }
-
-    fn message(lifecycle: Lifecycle) -> (u8, String) {
-        let verdict = lifecycle.verdict();
-        (verdict.status, verdict.message.unwrap_or_default())
-    }
-
-    #[test]
-    fn all_well_is_status_0_without_a_message() {
-        let mut lifecycle = lifecycle(2);
-        for pe in 0..2 {
-            assert_eq!(lifecycle.joined(pe), None);
-        }
-        for pe in 0..2 {
-            lifecycle.finalized(pe);
-            assert_eq!(lifecycle.exited(pe, Exit::Status(0)), None);
-        }
-        assert!(!lifecycle.goes_on());
-        assert_eq!(lifecycle.verdict(), Verdict { status: 0, message: None, about: About::Nothing });
-    }
-
-    #[test]
-    fn what_is_known_of_a_pe_follows_its_life() {
-        let mut lifecycle = lifecycle(1);
-        let outside = |what: &str| Known::Outside(what.to_owned());
-        assert_eq!(lifecycle.known(0), outside("not in init yet"));
-        lifecycle.joined(0);
-        assert_eq!(lifecycle.known(0), Known::Inside);
-        lifecycle.finalized(0);
-        assert_eq!(lifecycle.known(0), outside("finalized"));
-        lifecycle.exited(0, Exit::Status(0));
-        assert_eq!(lifecycle.known(0), outside("exited with status 0"));
-    }
-
-    #[test]
-    fn the_first_failure_is_the_verdict() {
-        let mut lifecycle = lifecycle(3);
-        assert_eq!(lifecycle.exited(2, Exit::Signal(9)), TERMINATE);
-        assert_eq!(lifecycle.exited(0, Exit::Signal(15)), None);
-        assert_eq!(lifecycle.aborted(1, 5, "late"), None);
-        let expected = "PE 2 (pid 102, host node1) was killed by signal 9 (SIGKILL); the job was ended";
-        assert_eq!(message(lifecycle), (137, expected.to_owned()));
-    }
-
-    #[test]
-    fn a_pe_that_is_lost_is_named_with_its_own_host() {
-        let mut lifecycle = lifecycle_on(Hosts::blocks([1, 2]));
-        assert_eq!(lifecycle.exited(2, Exit::Status(3)), TERMINATE);
-        assert_eq!(
-            message(lifecycle).1,
-            "PE 2 (pid 102, host node1-1) exited with status 3; the job was ended"
-        );
-    }
-
-    #[test]
-    fn a_lost_host_ends_the_job_and_its_pes_count_as_ended() {
-        let mut lifecycle = lifecycle_on(Hosts::blocks([1, 2]));
-        assert_eq!(lifecycle.host_lost("b", 1..3, "it was\nswitched off"), TERMINATE);
-        let notice = lifecycle.take_notice().unwrap();
-        assert_eq!((notice.kind, notice.ticket), (Kind::Lost, 1));
-        assert_eq!(lifecycle.known(2), Known::Outside("was lost with its host".to_owned()));
-        assert!(lifecycle.goes_on() && lifecycle.is_alive(0) && !lifecycle.is_alive(1));
-        assert_eq!(lifecycle.exited(0, Exit::Signal(15)), None);
-        assert!(!lifecycle.goes_on());
-        let text = "host b is lost: it was switched off; the job was ended";
-        assert_eq!(message(lifecycle), (1, text.to_owned()));
-    }
-
-    #[test]
-    fn leaving_without_finalize_is_a_failure() {
-        let mut lifecycle = lifecycle(2);
-        lifecycle.joined(0);
-        assert_eq!(lifecycle.exited(0, Exit::Status(0)), TERMINATE);
-        let (status, text) = message(lifecycle);
-        assert!(status == 1 && text.contains("exited with status 0 without finalize"), "{text}");
-    }
-
-    #[test]
-    fn a_pe_that_never_comes_is_noticed_whichever_is_first() {
-        let mut early = lifecycle(2);
-        assert_eq!(early.exited(1, Exit::Status(0)), None);
-        assert_eq!(early.joined(0), TERMINATE);
-        let mut late = lifecycle(2);
-        assert_eq!(late.joined(0), None);
-        assert_eq!(late.exited(1, Exit::Status(0)), TERMINATE);
-        assert!(message(late).1.starts_with("PE 1 (pid 101, host node1) exited with status 0 without init"));
-    }
-
-    #[test]
-    fn global_exit_spares_its_caller() {
-        let mut lifecycle = lifecycle(2);
-        assert_eq!(lifecycle.aborted(1, 5, "no\nmore"), Some(Step::Terminate { spare: Some(1) }));
-        assert_eq!(message(lifecycle), (5, "PE 1 called global_exit(5): no more".to_owned()));
-    }
-
-    #[test]
-    fn a_second_interrupt_kills() {
-        let mut lifecycle = lifecycle(1);
-        assert_eq!(lifecycle.signalled(Signal::USR1), Some(Step::Show));
-        assert_eq!(lifecycle.signalled(Signal::USR2), Some(Step::Forward(Signal::USR2)));
-        assert_eq!(lifecycle.signalled(Signal::INT), Some(Step::Forward(Signal::INT)));
-        assert_eq!(lifecycle.signalled(Signal::TERM), Some(Step::Kill));
-        assert_eq!(lifecycle.unguarded(99, Exit::Signal(9)), None, "it is in the group that is killed");
-        assert_eq!(lifecycle.exited(0, Exit::Signal(9)), None);
-        assert_eq!(message(lifecycle), (137, "the job was ended by signal 2 (SIGINT)".to_owned()));
-    }
-
-    #[test]
-    fn a_signal_that_is_not_heeded_is_named_and_the_guardian_is_not() {
-        let mut lifecycle = lifecycle(3);
-        assert_eq!(lifecycle.signalled(Signal::TERM), Some(Step::Forward(Signal::TERM)));
-        assert_eq!(lifecycle.exited(1, Exit::Status(0)), None);
-        assert_eq!(lifecycle.overdue(), Step::Kill);
-        assert_eq!(lifecycle.unguarded(99, Exit::Signal(9)), None);
-        for pe in [0, 2] {
-            assert_eq!(lifecycle.exited(pe, Exit::Signal(9)), None);
-        }
-        let expected = "PEs 0,2 did not end within 5 s of signal 15 (SIGTERM), and were killed";
-        assert_eq!(message(lifecycle), (137, expected.to_owned()));
-    }
-
-    #[test]
-    fn lost_output_is_a_bad_end_of_a_job_that_ends_well() {
-        let full = || io::Error::from_raw_os_error(libc::ENOSPC);
-        let mut running = lifecycle(1);
-        assert_eq!(running.unwritten(Stream::Out, &full()), TERMINATE);
-        assert!(message(running).1.starts_with("cannot write to standard output: No space left"));
-        let mut ended = lifecycle(1);
-        ended.aborted(0, 0, "");
-        assert_eq!(ended.unwritten(Stream::Err, &full()), None);
-        assert_eq!(message(ended).0, 1);
-        let mut failed = lifecycle(1);
-        failed.exited(0, Exit::Status(3));
-        failed.unwritten(Stream::Out, &full());
-        assert_eq!(message(failed).0, 3, "the first failure counts");
-        let mut closed = lifecycle(1);
-        assert_eq!(closed.unwritten(Stream::Out, &io::ErrorKind::BrokenPipe.into()), TERMINATE);
-        assert_eq!(message(closed), (141, String::new()));
-    }
-
-    #[test]
-    fn pes_that_heed_a_signal_end_well() {
-        let mut lifecycle = lifecycle(2);
-        lifecycle.signalled(Signal::INT);
-        lifecycle.exited(0, Exit::Status(0));
-        assert_eq!(lifecycle.aborted(1, 130, ""), Some(Step::Terminate { spare: Some(1) }));
-        assert_eq!(message(lifecycle), (130, "PE 1 called global_exit(130)".to_owned()));
-    }
-}
+mod tests;

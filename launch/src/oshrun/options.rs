@@ -8,7 +8,10 @@ use std::{
 };
 
 use clap::{CommandFactory, Parser, error::ErrorKind};
-use oxshmem_base::{Distribution, Hosts, settings::Settings};
+use oxshmem_base::{
+    Distribution, Hosts,
+    settings::{OnLoss, Settings},
+};
 use oxshmem_job::{host_name, job::JOB_VARIABLE};
 
 use super::{
@@ -23,6 +26,8 @@ pub(super) struct RunOptions {
     /// Which PE is on which host.
     pub(super) hosts: Hosts,
     pub(super) timeout: Option<Duration>,
+    /// What becomes of the job when a PE is lost.
+    pub(super) on_loss: OnLoss,
     /// What PEs are started with.
     pub(super) plan: Plan,
     pub(super) target: Target,
@@ -103,6 +108,11 @@ struct Arguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
 
+    /// What becomes of the job when a PE is lost: it ends, or the others continue, if the program
+    /// asks for that too. Without this, what SHMEM_ON_LOSS says; without that, it ends
+    #[arg(long, value_name = "end|continue")]
+    on_loss: Option<OnLoss>,
+
     /// What each PE is bound to
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     bind_to: BindTo,
@@ -140,6 +150,9 @@ struct Arguments {
 /// The setting that `--fake-hosts` goes before.
 const FAKE_HOSTS: &str = "SHMEM_FAKE_HOSTS";
 
+/// The setting that `--on-loss` goes before.
+const ON_LOSS: &str = "SHMEM_ON_LOSS";
+
 /// The setting that `--trace` sets.
 const TRACE: &str = "SHMEM_TRACE";
 
@@ -167,6 +180,7 @@ impl RunOptions {
         let mut variables = forwarded;
         variables.extend(set.collect::<Result<Vec<_>, _>>().map_err(Stop::Refusal)?);
         variables.extend(trace.iter().map(|folder| (TRACE.into(), folder.into())));
+        let on_loss = on_loss(arguments.on_loss, &mut variables).map_err(Stop::Refusal)?;
         // Clap has seen to it that there is a number.
         let n_pes = match &fleet {
             Some(fleet) => fleet.hosts.iter().map(|slots| slots.count).sum(),
@@ -234,7 +248,7 @@ impl RunOptions {
             name,
             arguments: rest,
         };
-        Ok(Self { hosts, timeout: arguments.timeout, plan, target })
+        Ok(Self { hosts, timeout: arguments.timeout, on_loss, plan, target })
     }
 }
 
@@ -287,6 +301,21 @@ fn hosts_of_environment(n_pes: usize, variables: &[(OsString, OsString)]) -> Res
         set.or_else(|| std::env::var_os(name))
     };
     Settings::fake_hosts_for(n_pes, lookup).map_err(|error| error.to_string())
+}
+
+/// What becomes of the job when a PE is lost, as an option says it or else the PEs' environment.
+fn on_loss(asked: Option<OnLoss>, variables: &mut Vec<(OsString, OsString)>) -> Result<OnLoss, String> {
+    if let Some(asked) = asked {
+        // So that PEs know of it.
+        variables.push((ON_LOSS.into(), asked.to_string().into()));
+        return Ok(asked);
+    }
+    let set = variables.iter().rev().find(|(name, _)| name == ON_LOSS).map(|(_, value)| value.clone());
+    let set = set.or_else(|| std::env::var_os(ON_LOSS));
+    set.map_or(Ok(OnLoss::End), |value| {
+        let value = value.to_string_lossy();
+        value.parse().map_err(|why| format!("{ON_LOSS}={value}: {why}"))
+    })
 }
 
 /// What other launchers call what oshrun does not do, and what to do about it.

@@ -76,6 +76,14 @@ impl Reach<'_> {
         }
     }
 
+    /// Kills one PE.
+    pub(super) fn kill_pe(&self, pe: usize) {
+        match self {
+            Self::Here(here, _) => here.order(pe, Order::Signal(Signal::KILL)),
+            Self::Agents(agents) => agents.kill_pe(pe),
+        }
+    }
+
     /// Stops with the PEs, which the terminal does not stop since they are in process groups of
     /// their own, and goes on with them.
     pub(super) async fn pause(&mut self) {

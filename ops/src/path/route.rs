@@ -62,6 +62,7 @@ impl<M: Sharing> Context<M> {
             return Err(self.misdirected(call, pe));
         }
         let (world_pe, is_device) = (self.world_pe(pe), view.domain().is_device());
+        self.pe().check_there(world_pe)?;
         if is_device && !self.pe().has_device(world_pe) {
             return Err(Error::OutsideSpace { call, space: SpaceKind::Gpu, pe: world_pe });
         }

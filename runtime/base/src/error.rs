@@ -371,6 +371,8 @@ pub enum Error {
     PeLost {
         /// Which.
         pe: usize,
+        /// How many PEs the job had lost by then, this one included, if the others go on; else 0.
+        view: u64,
         /// How it ended.
         how: String,
     },

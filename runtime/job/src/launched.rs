@@ -9,6 +9,7 @@ use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -19,7 +20,7 @@ use oxshmem_base::{
     sync::{Mutex, lock},
 };
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{EventfdFlags, PollFd, PollFlags, eventfd, poll},
     fs::FileType,
     io::{FdFlags, fcntl_getfd, fcntl_setfd},
     net::sockopt::set_socket_passcred,
@@ -31,8 +32,12 @@ use super::{
     claim::Claim,
     job::{JOB_VARIABLE, Job},
     lifeline,
-    wire::{self, Kind, Message},
+    losses::{Loss, Losses},
+    wire::{self, Kind, Message, TeamRound},
 };
+
+/// How long the thread that reads may take for a message.
+const READING: Duration = Duration::from_millis(20);
 
 /// One PE of a job that `oshrun` started.
 ///
@@ -54,6 +59,9 @@ pub struct Launched {
     /// Until this PE has left the job: a handle to it that is still held must not keep the next
     /// one out.
     claim: Mutex<Option<Claim>>,
+    /// Reads what the launcher sends at any time, in a job that goes on without PEs that it has
+    /// lost.
+    reader: Option<Reader>,
     /// Until then, too, this process ends with the launcher. What it does after that is its own.
     lifeline: Mutex<Option<OwnedFd>>,
 }
@@ -65,14 +73,32 @@ struct Arrived {
     answers: HashMap<u64, Message>,
     /// The message by which the launcher ended the job.
     end: Option<Message>,
+    losses: Option<Arc<Losses>>,
+}
+
+/// The thread that reads what the launcher sends.
+#[derive(Debug)]
+struct Reader {
+    losses: Arc<Losses>,
+    /// Ends it.
+    stop: OwnedFd,
 }
 
 impl Arrived {
     /// Puts a message where it is looked for. Returns what it is if no launcher sends that.
     fn take(&mut self, message: Message) -> Option<Kind> {
         match message.kind {
-            Kind::Exchanged | Kind::Offered => drop(self.answers.insert(message.ticket, message)),
+            Kind::Exchanged | Kind::Offered | Kind::Regrouped => {
+                drop(self.answers.insert(message.ticket, message))
+            }
             Kind::GlobalExit | Kind::Lost => self.end = Some(message),
+            Kind::Loss => {
+                let (pe, view) = (message.ticket as usize, message.value as u64);
+                let how = message.into_body().unwrap_or_default();
+                if let Some(losses) = &self.losses {
+                    losses.add(Loss::new(pe, view, &String::from_utf8_lossy(&how)));
+                }
+            }
             kind => return Some(kind),
         }
         None
@@ -109,9 +135,52 @@ impl Launched {
             home: Home::here(),
             claim: Mutex::new(Some(claim)),
             lifeline: Mutex::new(lifeline::of_this_process(&job)),
+            reader: None,
         };
         launched.send("init", Message::new(Kind::Join))?;
         Ok(Some(launched))
+    }
+
+    /// This PE in a job that goes on without PEs that it has lost. A thread reads what the launcher
+    /// sends.
+    ///
+    /// # Errors
+    /// The system's, if there can be no further descriptor or thread.
+    pub fn go_on(mut self) -> Result<Arc<Self>> {
+        let failed = |error: io::Error| Error::system("init", error);
+        let losses = Arc::<Losses>::default();
+        let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let stop = stop.map_err(|error| failed(error.into()))?;
+        let copy = stop.try_clone().map_err(failed)?;
+        self.inbox.get_mut().losses = Some(Arc::clone(&losses));
+        self.reader = Some(Reader { losses, stop });
+        let launched = Arc::new(self);
+        launched.read_at_any_time(copy).map_err(failed)?;
+        Ok(launched)
+    }
+
+    /// Starts the thread that reads until `stop` is readable.
+    fn read_at_any_time(self: &Arc<Self>, stop: OwnedFd) -> io::Result<()> {
+        let (launched, socket) = (Arc::downgrade(self), self.socket);
+        let read = move || {
+            loop {
+                let mut polled =
+                    [PollFd::from_borrowed_fd(socket, PollFlags::IN), PollFd::new(&stop, PollFlags::IN)];
+                let _ = rustix::io::retry_on_intr(|| poll(&mut polled, None));
+                if !polled[1].revents().is_empty() {
+                    return;
+                }
+                let Some(launched) = launched.upgrade() else { return };
+                // A thread that waits for an answer takes what comes.
+                let mut inbox = launched.inbox.blocking_lock();
+                match inbox.wire.receive(socket) {
+                    Ok(Some(message)) => _ = inbox.take(message),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    Ok(None) | Err(_) => return,
+                }
+            }
+        };
+        std::thread::Builder::new().name("oxshmem-launcher".to_owned()).spawn(read).map(drop)
     }
 
     /// Sends a message under the next ticket, which it returns.
@@ -126,6 +195,19 @@ impl Launched {
             Ok(()) => Ok(ticket),
             Err(error) if gone(&error) => Err(launcher_gone(call)),
             Err(error) => Err(Error::system(call, error)),
+        }
+    }
+
+    /// What has arrived, unless a thread waits for an answer.
+    fn inbox_soon(&self) -> Option<tokio::sync::MutexGuard<'_, Arrived>> {
+        let begin = Instant::now();
+        loop {
+            match self.inbox.try_lock() {
+                Ok(inbox) => return Some(inbox),
+                // The thread that reads holds it for no longer than that takes.
+                Err(_) if self.reader.is_some() && begin.elapsed() < READING => std::thread::yield_now(),
+                Err(_) => return None,
+            }
         }
     }
 
@@ -209,9 +291,34 @@ impl Bootstrap for Launched {
 
     fn finalized(&self) {
         // If the launcher is gone, no process is left that wants to know.
+        if let Some(reader) = &self.reader {
+            // It has room.
+            let _ = rustix::io::write(&reader.stop, &1_u64.to_ne_bytes());
+        }
         let _ = self.send("finalize", Message::new(Kind::Finalized));
         drop(lock(&self.lifeline).take());
         drop(lock(&self.claim).take());
+    }
+
+    async fn regroup(&self, key: [u64; 2], members: &[usize], mine: Vec<u8>) -> Result<(u64, Vec<Vec<u8>>)> {
+        const CALL: &str = "survivors";
+        let round = TeamRound { key, members: members.to_vec(), given: mine };
+        let message = Message::new(Kind::Regroup).with_body(round.encode());
+        let ticket = self.send(CALL, message.map_err(|error| Error::system(CALL, error))?)?;
+        let answer = self.answer(CALL, ticket).await?;
+        let view = answer.value as u64;
+        let body = answer.into_body().map_err(|error| Error::system(CALL, error))?;
+        let all = wire::unpack(&body, members.len());
+        all.map(|all| (view, all.to_vec())).ok_or_else(|| failed(CALL, "oshrun's answer is malformed"))
+    }
+
+    fn losses(&self) -> Option<&Arc<Losses>> {
+        self.reader.as_ref().map(|reader| &reader.losses)
+    }
+
+    fn survives(&self) {
+        // Without a launcher, the process is about to be killed anyway.
+        let _ = self.send("init", Message::new(Kind::Survives));
     }
 
     fn stuck(&self) -> bool {
@@ -224,7 +331,7 @@ impl Bootstrap for Launched {
 
     fn global_exit(&self) -> Option<(usize, i32)> {
         // A thread that waits for an answer meanwhile takes the message for what it is.
-        let mut inbox = self.inbox.try_lock().ok()?;
+        let mut inbox = self.inbox_soon()?;
         while inbox.end.is_none() {
             // Nothing comes after what the launcher says last.
             let message = inbox.wire.receive(self.socket).ok().flatten()?;
@@ -248,7 +355,7 @@ fn error_of(end: Message) -> Error {
         return Error::GlobalExit { pe, status: end.value };
     }
     let how = end.into_body().unwrap_or_default();
-    Error::PeLost { pe, how: String::from_utf8_lossy(&how).into_owned() }
+    Error::PeLost { pe, view: 0, how: String::from_utf8_lossy(&how).into_owned() }
 }
 
 fn descriptors_of(message: Message) -> Result<Offer> {

@@ -17,6 +17,7 @@ pub mod joining;
 pub mod launched;
 pub mod lifeline;
 pub mod local;
+pub mod losses;
 mod offers;
 pub mod pmix;
 pub mod proof;
@@ -32,12 +33,17 @@ use std::{
 };
 
 use async_trait::async_trait;
-use oxshmem_base::{Error, Hosts, Result, printable::printable, settings::Settings};
+use oxshmem_base::{
+    Error, Hosts, Result,
+    printable::printable,
+    settings::{OnLoss, Settings},
+};
 
 pub use common::Common;
 pub use foreign::Foreign;
 pub use launched::Launched;
 pub use local::Local;
+pub use losses::{Loss, Losses};
 pub use pmix::Pmix;
 pub use rendezvous::{Met, Rendezvous};
 pub use single::Single;
@@ -197,6 +203,27 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
     /// bootstrap. Not where only threads that wait are to notice.
     fn when_over(&self, _call: Box<dyn FnOnce() + Send>) {}
 
+    /// The PEs that the job has lost, if it is one that goes on without them.
+    fn losses(&self) -> Option<&Arc<Losses>> {
+        None
+    }
+
+    /// Gives `mine` to the other `members` of a team, of which this PE is one, and returns how many
+    /// PEs the job has lost and what each member gave, in their order. Those that are lost are not
+    /// waited for, and gave nothing. Collective over those that are left; calls are matched by
+    /// `key`.
+    async fn regroup(
+        &self,
+        _key: [u64; 2],
+        _members: &[usize],
+        _mine: Vec<u8>,
+    ) -> Result<(u64, Vec<Vec<u8>>)> {
+        Err(Error::Unsupported { what: "the job ends when a PE is lost".to_owned() })
+    }
+
+    /// Says that init is over on this PE, which goes on without PEs that are lost from now on.
+    fn survives(&self) {}
+
     /// Asks for the end of the whole job with `status`, and says why. PEs in other processes are
     /// ended by the launcher; this one goes on until then.
     fn abort(&self, status: i32, why: &str);
@@ -256,10 +283,18 @@ pub async fn share<T: Shared>(
 /// # Ok::<(), oxshmem_base::Error>(())
 /// ```
 pub async fn from_env(settings: &Settings, warn: impl FnOnce(&Foreign)) -> Result<Arc<dyn Bootstrap>> {
+    let goes_on = settings.on_loss == OnLoss::Continue;
     // The order matters: oshrun may have been started inside a job of any other launcher, whose
     // variables its PEs inherit.
     if let Some(launched) = Launched::from_env()? {
-        return Ok(Arc::new(launched));
+        return Ok(if goes_on { launched.go_on()? } else { Arc::new(launched) });
+    }
+    if goes_on {
+        // Nothing else decides which PE is lost.
+        return Err(Error::Unsupported {
+            what: "SHMEM_ON_LOSS=continue is for jobs that oshrun starts (oshrun --on-loss=continue)"
+                .to_owned(),
+        });
     }
     // What was set for the purpose goes before what a launcher sets anyway.
     if let Some(given) = Rendezvous::from_settings(settings)? {

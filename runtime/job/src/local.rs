@@ -267,7 +267,7 @@ impl State {
             Some(End::Aborted(Aborted { pe, status, .. })) => {
                 Err(Error::GlobalExit { pe: *pe, status: *status })
             }
-            Some(End::Lost { pe, how }) => Err(Error::PeLost { pe: *pe, how: how.clone() }),
+            Some(End::Lost { pe, how }) => Err(Error::PeLost { pe: *pe, view: 0, how: how.clone() }),
         }
     }
 }

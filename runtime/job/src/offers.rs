@@ -75,6 +75,7 @@ impl Sharing {
                 let leader = placement.local[0];
                 fetched?.map(Offer::Descriptors).ok_or_else(|| Error::PeLost {
                     pe: leader,
+                    view: 0,
                     how: "it closed its socket, and shares nothing more".to_owned(),
                 })
             }

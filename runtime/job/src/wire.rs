@@ -58,6 +58,14 @@ pub enum Kind {
     Abort,
     /// PE: it has waited for longer than it should (no parts).
     Stuck,
+    /// PE: its init is over, and it goes on without PEs that are lost from now on (no parts).
+    Survives,
+    /// PE: what it gives to the other members of a team that are left (ticket; body: see
+    /// [`TeamRound`]).
+    Regroup,
+    /// Launcher: what all of them gave (the ticket; value: how many PEs are lost; body, see
+    /// [`pack`], in which those that are lost gave nothing).
+    Regrouped,
     /// Launcher: all contributions (the ticket of the exchange; body, see [`pack`]); no
     /// body if none was wanted.
     Exchanged,
@@ -65,17 +73,56 @@ pub enum Kind {
     Offered,
     /// Launcher: a PE called `global_exit` (ticket: which; value: the status).
     GlobalExit,
-    /// Launcher: a PE is gone (ticket: which; body: how).
+    /// Launcher: a PE is gone, and the job with it (ticket: which; body: how).
     Lost,
+    /// Launcher: a PE is gone, and the job goes on (ticket: which; value: how many are gone by now;
+    /// body: how).
+    Loss,
 }
 
 impl Kind {
     /// The kind that has this number.
     pub fn from_byte(byte: u8) -> Option<Self> {
         use Kind::*;
-        [Join, Exchange, Offer, Fetch, Finalized, Abort, Stuck, Exchanged, Offered, GlobalExit, Lost]
-            .into_iter()
-            .find(|&kind| kind as u8 == byte)
+        [
+            Join, Exchange, Offer, Fetch, Finalized, Abort, Stuck, Survives, Regroup, Regrouped, Exchanged,
+            Offered, GlobalExit, Lost, Loss,
+        ]
+        .into_iter()
+        .find(|&kind| kind as u8 == byte)
+    }
+}
+
+/// A round of members of a team that are left, of which one gives something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TeamRound {
+    /// Names the team, and counts its rounds.
+    pub key: [u64; 2],
+    /// All members of the team.
+    pub members: Vec<usize>,
+    /// What this one gives.
+    pub given: Vec<u8>,
+}
+
+impl TeamRound {
+    /// The body of the message.
+    pub fn encode(&self) -> Vec<u8> {
+        let n = self.members.len() as u64;
+        let words = self.key.into_iter().chain([n]).chain(self.members.iter().map(|&pe| pe as u64));
+        let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+        bytes.extend(&self.given);
+        bytes
+    }
+
+    /// Takes it apart; `None` if it is something else.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (words, _) = bytes.as_chunks();
+        let word = |i: usize| words.get(i).map(|&word| u64::from_le_bytes(word));
+        let key = [word(0)?, word(1)?];
+        let n = usize::try_from(word(2)?).ok().filter(|&n| n <= words.len().saturating_sub(3))?;
+        let members = (0..n).map(|i| word(3 + i).and_then(|pe| usize::try_from(pe).ok()));
+        let given = bytes.get(8 * (3 + n)..)?.to_vec();
+        Some(Self { key, members: members.collect::<Option<_>>()?, given })
     }
 }
 

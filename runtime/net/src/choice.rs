@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use oxshmem_base::{
     Error, Result, report,
-    settings::{NetKind, NetSecurity, Settings},
+    settings::{NetKind, NetSecurity, OnLoss, Settings},
 };
 use oxshmem_job::Bootstrap;
 use ucx_sys::Ucx;
@@ -37,7 +37,13 @@ pub(crate) async fn choose(bootstrap: &Arc<dyn Bootstrap>, settings: &Settings) 
         let what = "SHMEM_NET_SECURITY=encrypt asks for what UCX does not do; take TCP (SHMEM_NET=tcp)";
         return Err(Error::bootstrap("init", what));
     }
-    if settings.net == NetKind::Auto && !encrypts {
+    if settings.on_loss == OnLoss::Continue {
+        if settings.net == NetKind::Ucx {
+            let what = "SHMEM_ON_LOSS=continue needs a net that goes on without a PE: SHMEM_NET=tcp";
+            return Err(Error::bootstrap("init", what));
+        }
+        (chosen, why) = (Chosen::Tcp, "SHMEM_ON_LOSS".to_owned());
+    } else if settings.net == NetKind::Auto && !encrypts {
         if bootstrap.is_one_machine() {
             (chosen, why) = (Chosen::Tcp, "all hosts are this machine".to_owned());
         } else {

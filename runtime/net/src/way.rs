@@ -82,6 +82,10 @@ pub unsafe trait Net: Way<Spot, Address> + Mail {
     /// Sends everything that was gathered.
     fn send_gathered(&self) {}
 
+    /// A PE is lost, and the job goes on in this view: what is under way with it fails, and what is
+    /// started from now on. Only of nets that a job can go on with.
+    fn lose(&self, _pe: usize, _view: u64, _how: &str) {}
+
     /// Ends it: what is under way fails, and nothing can be started any more. Every PE has called
     /// the barrier before.
     fn close(&self);

@@ -40,7 +40,7 @@ impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::GlobalExit { pe, status } => Self::GlobalExit { pe, status },
-            Failure::PeLost { pe, how } => Self::PeLost { pe, how },
+            Failure::PeLost { pe, how } => Self::PeLost { pe, view: 0, how },
             Failure::Unable { what } => Self::Unsupported { what },
         }
     }

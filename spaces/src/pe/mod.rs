@@ -5,6 +5,7 @@ mod tests;
 
 mod agreement;
 mod helpers;
+mod losses;
 mod places;
 mod recording;
 mod spread;
@@ -25,7 +26,7 @@ use oxshmem_base::{
     settings::{FenceSide, Settings, SpaceKind, SpacePlan},
     sync::{Mutex, lock},
 };
-use oxshmem_job::{Bootstrap, Placement, joining::Joining};
+use oxshmem_job::{Bootstrap, Losses, Placement, joining::Joining};
 use oxshmem_memory::{HostMap, Segment, SegmentId};
 use oxshmem_net::{Net, Shm, Wires};
 use oxshmem_progress::{
@@ -81,6 +82,7 @@ pub struct Pe {
     crowded: bool,
     processors: usize,
     fence_side: FenceSide,
+    losses: Option<Arc<Losses>>,
     bootstrap: BootstrapHandle,
     home: Home,
     kept: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
@@ -179,7 +181,8 @@ impl Pe {
         if crowded && !in_process {
             spread::begin_apart(block);
         }
-        Ok(Arc::new(Self {
+        let losses = bootstrap.losses().cloned();
+        let pe = Arc::new(Self {
             key: AtomicUsize::new(key),
             recorder,
             me,
@@ -204,10 +207,13 @@ impl Pe {
             crowded,
             processors: cpus,
             fence_side,
+            losses,
             bootstrap: BootstrapHandle(bootstrap),
             home: Home::here(),
             kept: Mutex::default(),
-        }))
+        });
+        pe.follow_losses();
+        Ok(pe)
     }
 
     /// This PE's number.

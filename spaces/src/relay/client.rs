@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn what_went_wrong_is_reported_once_and_of_a_lost_pe_to_all() {
         let (done, outcomes) = outcomes();
-        let lost = || Error::PeLost { pe: 1, how: "it is a test".into() };
+        let lost = || Error::PeLost { pe: 1, view: 0, how: "it is a test".into() };
         let mut client = Client::default();
         client.add(batch(8));
         let number = leave(&mut client).unwrap();

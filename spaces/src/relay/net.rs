@@ -141,6 +141,10 @@ unsafe impl Net for Staged {
         self.0.below.send_gathered();
     }
 
+    fn lose(&self, pe: usize, view: u64, how: &str) {
+        self.0.below.lose(pe, view, how);
+    }
+
     fn close(&self) {
         // It serves others for as long as they may want something.
         self.0.below.close();

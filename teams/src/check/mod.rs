@@ -83,11 +83,19 @@ impl Group {
         mismatch(&record)
     }
 
-    /// An error if PEs have called different things. Nothing begins any more then: its messages
-    /// would undo the poison.
+    /// An error if PEs have called different things, or the team is revoked. Nothing begins any
+    /// more then: its messages would undo the poison.
     #[inline(always)]
     pub(crate) fn check(&self) -> Result<()> {
-        if self.is_broken() { Err(mismatch(&self.recorded())) } else { Ok(()) }
+        if self.is_broken() { Err(self.broken_by()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn broken_by(&self) -> Error {
+        match self.revoked() {
+            Some(loss) => Error::PeLost { pe: loss.pe, view: loss.view, how: loss.how.to_string() },
+            None => mismatch(&self.recorded()),
+        }
     }
 
     fn recorded(&self) -> Record {

@@ -3,12 +3,12 @@
 mod flags;
 mod state;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use oxshmem_base::sync::{AtomicBool, Ordering};
+use oxshmem_base::sync::{AtomicBool, AtomicU64, Ordering};
 use oxshmem_memory::copy;
 use oxshmem_ops::Members;
-use oxshmem_spaces::{Domain, Pe, SymRef, SymSlice, allocation::Allocation};
+use oxshmem_spaces::{Domain, Loss, Pe, SymRef, SymSlice, allocation::Allocation};
 
 pub(crate) use self::flags::{Awaited, Flag};
 use self::state::State;
@@ -73,6 +73,10 @@ pub struct Group {
     has_lines: bool,
     /// Whether PEs have called different things, after which none of them begins anything.
     broken: AtomicBool,
+    /// The loss by which the team is revoked, after which it begins nothing either.
+    revoked: OnceLock<Loss>,
+    /// How many rounds there were of those that are left.
+    rounds: AtomicU64,
 }
 
 /// The members of a team on this host.
@@ -116,6 +120,8 @@ impl Group {
             state: State::default(),
             has_lines: !pe.is_crowded() && !pe.in_process(),
             broken: AtomicBool::new(false),
+            revoked: OnceLock::new(),
+            rounds: AtomicU64::new(0),
             pe: Arc::clone(pe),
         }
     }
@@ -381,6 +387,25 @@ impl Group {
     pub(crate) fn is_broken(&self) -> bool {
         // Acquire: what the record says of it is there.
         self.broken.load(Ordering::Acquire)
+    }
+
+    /// A member is lost. False if the team was revoked before.
+    pub(crate) fn set_revoked(&self, loss: &Loss) -> bool {
+        let first = self.revoked.set(loss.clone()).is_ok();
+        // Behind it, as a thread that sees the flag looks for it.
+        self.set_broken();
+        first
+    }
+
+    /// The loss by which the team is revoked, if it is.
+    pub(crate) fn revoked(&self) -> Option<&Loss> {
+        self.revoked.get()
+    }
+
+    /// The number of the next round of those that are left.
+    pub(crate) fn next_round(&self) -> u64 {
+        // Relaxed: calls are in order.
+        self.rounds.fetch_add(1, Ordering::Relaxed)
     }
 
     /// PEs have called different things, and the record has which.

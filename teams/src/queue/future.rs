@@ -12,6 +12,7 @@ use oxshmem_base::{Error, Result};
 use oxshmem_progress::flight::Flight;
 
 use super::{Core, running::Then, state::Watcher};
+use crate::group::Group;
 
 /// A collective that was called. It goes on if this is dropped.
 ///
@@ -210,14 +211,15 @@ impl Future for Idle<'_> {
 
 /// Where the outcome of a collective lands, even if it never ends.
 pub(super) struct Landing<T> {
+    group: Arc<Group>,
     flight: Arc<Flight<Result<T>>>,
     call: &'static str,
     has_landed: bool,
 }
 
 impl<T> Landing<T> {
-    pub(super) fn new(flight: &Arc<Flight<Result<T>>>, call: &'static str) -> Self {
-        Self { flight: Arc::clone(flight), call, has_landed: false }
+    pub(super) fn new(flight: &Arc<Flight<Result<T>>>, group: &Arc<Group>, call: &'static str) -> Self {
+        Self { group: Arc::clone(group), flight: Arc::clone(flight), call, has_landed: false }
     }
 
     pub(super) fn land(mut self, outcome: Result<T>) {
@@ -229,8 +231,9 @@ impl<T> Landing<T> {
 impl<T> Drop for Landing<T> {
     fn drop(&mut self) {
         if !self.has_landed {
-            // The team is no more. A task that awaits it is not to wait for ever.
-            self.flight.land(Err(Error::Finalized { call: self.call }));
+            // The team is no more, or revoked. A task that awaits it is not to wait for ever.
+            let revoked = self.group.revoked().and_then(|_| self.group.check().err());
+            self.flight.land(Err(revoked.unwrap_or(Error::Finalized { call: self.call })));
         }
     }
 }

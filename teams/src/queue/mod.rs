@@ -49,7 +49,7 @@ use oxshmem_progress::{
     activity::{Activity, Call, Count, Place},
     run_flag::RunFlag,
 };
-use oxshmem_spaces::allocation::Allocation;
+use oxshmem_spaces::{Loss, allocation::Allocation};
 
 pub(crate) use self::{future::Idle, running::Shown};
 pub use self::{
@@ -182,6 +182,35 @@ impl Core {
             self.group.pe().board().changed(Count::Teams, 1_usize.wrapping_neg());
         }
         first
+    }
+
+    /// A member is lost: everything that was called fails, and all that is called later.
+    pub(crate) fn revoke(&self, loss: &Loss) {
+        if !self.group.set_revoked(loss) {
+            return;
+        }
+        self.with_queue(|queue| {
+            self.retire(queue);
+            queue.revoked_at = Some(queue.ended);
+            match queue.front {
+                // It ends when it is polled, or has been.
+                Some(Running::Task(..)) => queue.due = true,
+                _ => self.advance(queue),
+            }
+        });
+    }
+
+    /// How many had ended when the team was revoked, if it is.
+    pub(crate) fn revoked_at(&self) -> Option<u64> {
+        self.with_queue(|queue| queue.revoked_at)
+    }
+
+    /// How many have ended.
+    pub(crate) fn ended(&self) -> u64 {
+        self.with_queue(|queue| {
+            self.retire(queue);
+            queue.ended
+        })
     }
 
     /// A sync.

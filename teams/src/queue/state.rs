@@ -71,6 +71,8 @@ pub(super) struct Queue {
     pub(super) call_log: CallLog,
     /// Errors of collectives that have ended, for their futures.
     pub(super) failures: Vec<(u64, Error)>,
+    /// How many had ended when the team was revoked, if it is.
+    pub(super) revoked_at: Option<u64>,
     /// PEs called different things from this one on: the two calls.
     pub(super) broken: Option<(u64, [(usize, String); 2])>,
 }

@@ -113,7 +113,7 @@ impl Core {
             return self.failed_run(error);
         }
         let flight = Arc::new(Flight::default());
-        let landing = Landing::new(&flight, call);
+        let landing = Landing::new(&flight, &self.group, call);
         let (group, signature) = (Arc::clone(&self.group), Signature::named(call));
         let task = async move {
             let whole = async {
@@ -173,8 +173,13 @@ impl Core {
 
             let hold = Hold::begin();
             let this_one = Polled::begin(self);
+            // One of a team that was revoked goes on no more.
+            let ends = || self.group.revoked().map(|_| Poll::Ready(self.group.check()));
+            let mut poll =
+                || ends().unwrap_or_else(|| task.as_mut().poll(&mut TaskContext::from_waker(&waker)));
+            let polled = catch_unwind(AssertUnwindSafe(&mut poll));
             let polled =
-                catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(&mut TaskContext::from_waker(&waker))));
+                polled.map(|polled| if polled.is_pending() { ends().unwrap_or(polled) } else { polled });
             let (outcome, task) = match polled {
                 Ok(Poll::Pending) => (Poll::Pending, Some(task)),
                 over => {

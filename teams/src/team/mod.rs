@@ -4,6 +4,7 @@
 pub mod agree;
 pub(crate) mod places;
 mod split;
+mod survivors;
 
 use std::{any::Any, fmt, sync::Arc};
 
@@ -12,6 +13,7 @@ use oxshmem_ops::{Context, ContextOptions, Members, context::Sharing, order::Qui
 use oxshmem_progress::activity::{Activity, Call};
 use oxshmem_spaces::{Pe, device::stream::StreamRef};
 
+pub use self::survivors::Survivors;
 pub use crate::queue::TeamConfig;
 use crate::{
     group::Group,
@@ -79,7 +81,9 @@ impl Team {
             let group = Group::new(pe, members, me, place, place as u64);
             Self::new(Core::new(group, place, Some(name), TeamConfig::default(), &registry))
         };
-        [make(Members::world(pe.n_pes()), WORLD, "world"), make(local, SHARED, "shared")]
+        let teams = [make(Members::world(pe.n_pes()), WORLD, "world"), make(local, SHARED, "shared")];
+        survivors::follow(pe, &registry);
+        teams
     }
 
     /// The team of the PEs of a space, of which this is one, where those are not all.
@@ -382,6 +386,16 @@ impl Team {
                 // Their futures have the outcomes.
                 team.idle().await;
             }
+        }
+    }
+
+    /// Ready when the collectives of all of this PE's teams have ended.
+    #[doc(hidden)]
+    pub fn all_idle(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (others, own) = (self.others_idle(), Arc::clone(&self.core));
+        async move {
+            others.await;
+            own.idle().await;
         }
     }
 

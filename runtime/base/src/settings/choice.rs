@@ -30,6 +30,14 @@ macro_rules! choice {
             const WORDS: &'static str = concat!($first_word, $(", ", $word),+);
         }
 
+        impl std::str::FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                Choice::read(text)
+            }
+        }
+
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(match self { Self::$first => $first_word, $(Self::$value => $word),+ })
@@ -85,6 +93,17 @@ choice! {
         Auth = "auth",
         /// What follows is encrypted, too.
         Encrypt = "encrypt",
+    }
+}
+
+choice! {
+    /// What becomes of a job that has lost a PE (`SHMEM_ON_LOSS`).
+    OnLoss {
+        /// It ends.
+        #[default]
+        End = "end",
+        /// It goes on with the others.
+        Continue = "continue",
     }
 }
 

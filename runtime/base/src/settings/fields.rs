@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use super::{
     choice::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
-        GpuSharing, NetKind, NetSecurity, ReduceAlgorithm, SyncAlgorithm,
+        GpuSharing, NetKind, NetSecurity, OnLoss, ReduceAlgorithm, SyncAlgorithm,
     },
     partition::Defined,
     pes::PeRanges,
@@ -123,6 +123,8 @@ pub struct Settings {
     pub rendezvous_secret: Option<PathBuf> = None,
     /// How long they wait for each other: `SHMEM_RENDEZVOUS_TIMEOUT`.
     pub rendezvous_timeout: Duration = Duration::from_secs(60),
+    /// What becomes of a job that has lost a PE: `SHMEM_ON_LOSS`.
+    pub on_loss: OnLoss = OnLoss::default(),
     /// What leads to PEs of other hosts: `SHMEM_NET`.
     pub net: NetKind = NetKind::default(),
     /// What protects what they send each other: `SHMEM_NET_SECURITY`.

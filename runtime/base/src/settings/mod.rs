@@ -22,7 +22,7 @@ mod tests;
 
 pub use choice::{
     AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, CollectAlgorithm, DefaultSpace, Driver, Fence,
-    GpuSharing, NetKind, NetSecurity, ReduceAlgorithm, SyncAlgorithm,
+    GpuSharing, NetKind, NetSecurity, OnLoss, ReduceAlgorithm, SyncAlgorithm,
 };
 pub use fields::Settings;
 pub use partition::{Defined, Kind, MAX_PARTITION_ID, MAX_PARTITIONS, Partition, Policy};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{
     choice::{
         AlltoallAlgorithm, BroadcastAlgorithm, CheckAlloc, Choice, CollectAlgorithm, DefaultSpace, Driver,
-        Fence, GpuSharing, NetKind, NetSecurity, ReduceAlgorithm, SyncAlgorithm,
+        Fence, GpuSharing, NetKind, NetSecurity, OnLoss, ReduceAlgorithm, SyncAlgorithm,
     },
     partition,
     reading::{as_set, file, folder, integer, interfaces, number, on_off, rendezvous, switch, word_or},
@@ -463,6 +463,18 @@ pub static TABLE: &[Setting] = &[
             integer(MOST_SECONDS, text).map(|value| to.rendezvous_timeout = Duration::from_secs(value))
         }),
         show: |from| from.rendezvous_timeout.as_secs().to_string(),
+    },
+    Setting {
+        name: "SHMEM_ON_LOSS",
+        deprecated: &[],
+        default: "end",
+        values: OnLoss::WORDS,
+        unit: "",
+        effect: "What becomes of a job that has lost a PE: it ends, or the others continue, which their program must ask for as well. oshrun \
+                 --on-loss sets it.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| Choice::read(text).map(|value| to.on_loss = value)),
+        show: |from| from.on_loss.to_string(),
     },
     Setting {
         name: "SHMEM_NET",

@@ -48,7 +48,7 @@ impl From<Over> for Error {
     fn from(over: Over) -> Self {
         match over {
             Over::Exit { pe, status } => Self::GlobalExit { pe, status },
-            Over::Lost { pe, how } => Self::PeLost { pe, how },
+            Over::Lost { pe, how } => Self::PeLost { pe, view: 0, how },
         }
     }
 }

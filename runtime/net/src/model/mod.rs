@@ -122,7 +122,7 @@ impl Wires {
 
     fn port(&self, pe: usize) -> Result<&Arc<Port>> {
         let port = self.ports.get(pe).and_then(OnceLock::get);
-        port.ok_or_else(|| Error::PeLost { pe, how: "it has not joined the job".into() })
+        port.ok_or_else(|| Error::PeLost { pe, view: 0, how: "it has not joined the job".into() })
     }
 }
 

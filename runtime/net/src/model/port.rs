@@ -147,7 +147,7 @@ impl Port {
     /// What those that wait for this PE get.
     pub(super) fn lost(&self) -> Error {
         // If it has left because of another, that is the one to name.
-        let left = || Error::PeLost { pe: self.pe, how: "it has left the job".into() };
+        let left = || Error::PeLost { pe: self.pe, view: 0, how: "it has left the job".into() };
         self.check_failure().err().unwrap_or_else(left)
     }
 

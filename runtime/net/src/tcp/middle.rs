@@ -99,7 +99,7 @@ fn through_it(security: NetSecurity, change: Change) -> (Ending, Seen) {
     let middle = listens.local_addr().unwrap();
     {
         let mut inner = nets[0].inner();
-        inner.peers[1] = Some(Box::new(TcpPeer::new(vec![middle])));
+        inner.peers[1] = Some(Box::new(TcpPeer::new(vec![middle], false)));
         inner.unsettled.push(1);
     }
     let (seen, over) = (Arc::new(Mutex::new(Seen::default())), Arc::new(AtomicBool::new(false)));
@@ -124,7 +124,7 @@ fn through_it(security: NetSecurity, change: Change) -> (Ending, Seen) {
     let lost = || {
         [(0, 1), (1, 0)].into_iter().find_map(|(me, other): (usize, usize)| {
             match &nets[me].inner().peers[other].as_ref()?.link {
-                Connection::Gone(how) => Some(how.clone()),
+                Connection::Gone(departure) => Some(departure.how.clone()),
                 _ => None,
             }
         })

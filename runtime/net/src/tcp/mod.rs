@@ -89,6 +89,8 @@ pub(super) struct Tcp {
     me: usize,
     memory: Memory,
     directory: Arc<Directory>,
+    /// Whether the job goes on without PEs that it has lost.
+    goes_on: bool,
     /// Where this PE listens.
     own: Vec<IpAddr>,
     credentials: Credentials,
@@ -192,7 +194,8 @@ impl Tcp {
             Some(Some(peer)) => peer.check(pe),
             Some(None) => {
                 let published = self.directory.of(pe)?;
-                inner.peers[pe] = Some(Box::new(TcpPeer::new(open::addresses(&published, &self.own)?)));
+                inner.peers[pe] =
+                    Some(Box::new(TcpPeer::new(open::addresses(&published, &self.own)?, self.goes_on)));
                 inner.unsettled.push(pe);
                 Ok(())
             }
@@ -302,7 +305,10 @@ unsafe impl Way<Spot, Address> for Tcp {
                 drop(inner);
                 return complete(done, Err(Error::Finalized { call: "net" }));
             }
-            let known = inner.peers.iter().enumerate().filter(|(_, peer)| peer.is_some());
+            // What was under way with a lost one has failed.
+            let is_there = |peer: &TcpPeer| !matches!(&peer.link, peer::Connection::Gone(it) if it.view > 0);
+            let known = inner.peers.iter().enumerate();
+            let known = known.filter(|(_, peer)| peer.as_deref().is_some_and(is_there));
             known.map(|(pe, _)| pe).collect()
         };
         let all = AllParts::new(done);
@@ -350,6 +356,10 @@ unsafe impl Net for Tcp {
 
     fn send_gathered(&self) {
         self.write_waiting();
+    }
+
+    fn lose(&self, pe: usize, view: u64, how: &str) {
+        self.lose_pe(pe, view, how);
     }
 
     fn close(&self) {

@@ -11,7 +11,7 @@ use std::{
 
 use oxshmem_base::{
     Error, Result, random, report,
-    settings::{NetSecurity, Settings},
+    settings::{NetSecurity, OnLoss, Settings},
     sync::Mutex,
 };
 use oxshmem_job::Bootstrap;
@@ -25,7 +25,7 @@ use super::{
     frame::{FrameHead, Kind},
     incoming::BUFFER,
     mail::Inbox,
-    peer::Connection,
+    peer::{Connection, Departure},
     proof::{self, Credentials, SecretKey},
     serve::Memory,
     socket, turn,
@@ -83,6 +83,7 @@ pub(in super::super) async fn connect(
         me: placement.pe,
         memory: Memory { block: placement.hosts.local_pe_of(placement.pe), segments },
         directory,
+        goes_on: settings.on_loss == OnLoss::Continue,
         own,
         credentials,
         inner: Mutex::new(inner),
@@ -175,7 +176,7 @@ impl Tcp {
             inner.open = false;
             let why = || Error::Finalized { call: "net" };
             for peer in inner.peers.iter_mut().flatten() {
-                peer.link = Connection::Gone("this PE has left the job".to_owned());
+                peer.link = Connection::Gone(Departure::new("this PE has left the job"));
                 peer.incoming.reset();
                 peer.talk.end(&why, &mut events);
                 events.extend(peer.out.end().map(|done| Effect::Word(done, Err(why()))));

@@ -41,7 +41,26 @@ pub(super) enum Connection {
     Connecting(Socket, Box<Attempt>),
     Up(Socket),
     /// Nothing any more: the PE has left, or is lost, for this reason.
-    Gone(String),
+    Gone(Departure),
+}
+
+/// How a PE has left, or was lost.
+#[derive(Clone, Debug)]
+pub(super) struct Departure {
+    pub(super) how: String,
+    /// Of the loss, if the job goes on.
+    pub(super) view: u64,
+}
+
+impl Departure {
+    pub(super) fn new(how: impl Into<String>) -> Self {
+        Self { how: how.into(), view: 0 }
+    }
+
+    /// What becomes of operations.
+    pub(super) fn error(&self, pe: usize) -> Error {
+        Error::PeLost { pe, view: self.view, how: self.how.clone() }
+    }
 }
 
 /// A connection of this PE's that is not proven.
@@ -146,12 +165,14 @@ pub(super) struct TcpPeer {
     /// What epoll watches of the present socket, if it does.
     pub(super) watched: Option<EventFlags>,
     addresses: Vec<SocketAddr>,
+    /// It is lost only when the launcher says so, however long it is out of reach.
+    goes_on: bool,
     /// Since when it is out of reach, how often it was tried, and what went wrong.
     trouble: Option<(Instant, usize, String)>,
 }
 
 impl TcpPeer {
-    pub(super) fn new(addresses: Vec<SocketAddr>) -> Self {
+    pub(super) fn new(addresses: Vec<SocketAddr>, goes_on: bool) -> Self {
         let now = Instant::now();
         Self {
             link: Connection::Down(now),
@@ -166,6 +187,7 @@ impl TcpPeer {
             waits: false,
             watched: None,
             addresses,
+            goes_on,
             trouble: None,
         }
     }
@@ -173,7 +195,7 @@ impl TcpPeer {
     /// An error if it is gone.
     pub(super) fn check(&self, pe: usize) -> Result<()> {
         match &self.link {
-            Connection::Gone(how) => Err(Error::PeLost { pe, how: how.clone() }),
+            Connection::Gone(how) => Err(how.error(pe)),
             _ => Ok(()),
         }
     }
@@ -237,7 +259,7 @@ impl TcpPeer {
     ) -> bool {
         if !self.out.rewind(received, |done| events.push_back(Effect::Word(done, Ok(0)))) {
             self.link =
-                Connection::Gone("it has another part of the stream than this PE has sent".to_owned());
+                Connection::Gone(Departure::new("it has another part of the stream than this PE has sent"));
             return false;
         }
         self.reported = self.incoming.received();
@@ -248,12 +270,13 @@ impl TcpPeer {
 
     /// Its connection, or an attempt, has come to an end.
     pub(super) fn broke(&mut self, error: &io::Error) {
+        let waits = self.goes_on;
         let now = Instant::now();
         let (since, tried) = self.trouble.as_ref().map_or((now, 0), |(since, tried, _)| (*since, *tried + 1));
         if self.talk.left {
-            self.link = Connection::Gone("it has left the job".to_owned());
-        } else if since.elapsed() >= OUT_OF_REACH {
-            self.link = Connection::Gone(format!("it cannot be reached: {error}"));
+            self.link = Connection::Gone(Departure::new("it has left the job"));
+        } else if !waits && since.elapsed() >= OUT_OF_REACH {
+            self.link = Connection::Gone(Departure::new(format!("it cannot be reached: {error}")));
         } else {
             let pause = PAUSES[0] * (1 << tried.min(10) as u32);
             self.link = Connection::Down(now + pause.min(PAUSES[1]));

@@ -119,7 +119,7 @@ impl<'a> Run<'a> {
             let mut inner = nets[pe].inner();
             // Without an address, so that it cannot connect by itself.
             inner.peers = vec![None, None];
-            inner.peers[1 - pe] = Some(Box::new(TcpPeer::new(Vec::new())));
+            inner.peers[1 - pe] = Some(Box::new(TcpPeer::new(Vec::new(), false)));
             inner.half_open.clear();
             inner.up.clear();
             inner.unsettled = vec![1 - pe];
@@ -338,7 +338,7 @@ impl<'a> Run<'a> {
             Connection::Down(_) => return ("down", None),
             Connection::Connecting(socket, _) => ("connecting", socket),
             Connection::Up(socket) => ("up", socket),
-            Connection::Gone(why) => panic!("PE {pe} has lost the other: {why}"),
+            Connection::Gone(why) => panic!("PE {pe} has lost the other: {}", why.how),
         };
         let inode = inode(socket);
         (what, self.wires.iter().position(|wire| wire.inodes[pe] == inode))

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{Error, Result, report, sync::lock};
+use oxshmem_base::{Result, report, sync::lock};
 use oxshmem_progress::{completion, failure::Failure};
 use rustix::{
     event::{Timespec, epoll},
@@ -16,7 +16,7 @@ use rustix::{
 use super::{
     Effect, Effects, GATHERED, Tcp, TcpState,
     incoming::ReadEnd,
-    peer::{Connection, HalfOpen, TcpPeer},
+    peer::{Connection, Departure, HalfOpen, TcpPeer},
     proof::{Claim, Verdict},
     serve::Serving,
     socket::Socket,
@@ -180,7 +180,7 @@ impl Tcp {
             Ok(Err(error)) => self.broke(inner, pe, &error, events),
             Err(error) => {
                 if let Some(peer) = inner.peers[pe].as_deref_mut() {
-                    peer.link = Connection::Gone(error.to_string());
+                    peer.link = Connection::Gone(Departure::new(error.to_string()));
                 }
                 self.lose(inner, pe, events);
             }
@@ -204,30 +204,48 @@ impl Tcp {
         }
     }
 
-    /// A PE is gone: what waits for it fails, and the job with it unless the PE has left in order.
+    /// A PE is gone: what waits for it fails, and the job with it unless the PE has left in order,
+    /// or the job goes on without it.
     fn lose(&self, inner: &mut TcpState, pe: usize, events: &mut Effects) {
         let TcpState { peers, mail, up, unsettled, .. } = inner;
         let Some(Some(peer)) = peers.get_mut(pe) else { return };
-        let Connection::Gone(how) = &peer.link else { return };
-        let how = how.clone();
+        let Connection::Gone(departure) = &peer.link else { return };
+        let departure = departure.clone();
         up.retain(|&other| other != pe);
         unsettled.retain(|&other| other != pe);
         peer.incoming.reset();
-        let why = || Error::PeLost { pe, how: how.clone() };
+        let why = || departure.error(pe);
         peer.talk.end(&why, events);
         events.extend(peer.out.end().map(|done| Effect::Word(done, Err(why()))));
         mail.end(Some(pe), &why, events);
         let listener = self.listener.get().and_then(Weak::upgrade);
-        let failed = if peer.talk.left || self.is_closed() { None } else { self.executor.upgrade() };
+        let is_expected = peer.talk.left || departure.view > 0 || self.is_closed();
+        let failed = if is_expected { None } else { self.executor.upgrade() };
         events.push_back(Effect::Later(Box::new(move || {
-            let why = || Error::PeLost { pe, how: how.clone() };
+            let why = || departure.error(pe);
             if let Some(listener) = listener {
                 listener.lost(Some(pe), &why);
             }
             if let Some(executor) = failed {
-                executor.fail(Failure::PeLost { pe, how });
+                executor.fail(Failure::PeLost { pe, how: departure.how });
             }
         })));
+    }
+
+    /// The launcher says that a PE is lost.
+    pub(super) fn lose_pe(&self, pe: usize, view: u64, how: &str) {
+        let mut events = Effects::new();
+        {
+            let mut inner = self.inner();
+            let TcpState { peers, .. } = &mut *inner;
+            let Some(peer) = peers.get_mut(pe).filter(|_| pe != self.me) else { return };
+            let peer = peer.get_or_insert_with(|| Box::new(TcpPeer::new(Vec::new(), true)));
+            peer.link = Connection::Gone(Departure { how: how.to_owned(), view });
+            peer.watched = None;
+            self.lose(&mut inner, pe, &mut events);
+            self.note(events);
+        }
+        self.complete_events();
     }
 
     /// Takes connections of other processes.

@@ -179,7 +179,7 @@ pub(super) fn outcome(worker: &Worker, pe: usize, status: ucs_status_t) -> Resul
     match status {
         UCS_OK => Ok(()),
         UCS_ERR_CANCELED if worker.is_closed() => Err(Error::Finalized { call: "net" }),
-        status => Err(Error::PeLost { pe, how: format!("UCX says: {}", worker.text(status)) }),
+        status => Err(Error::PeLost { pe, view: 0, how: format!("UCX says: {}", worker.text(status)) }),
     }
 }
 

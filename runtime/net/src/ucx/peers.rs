@@ -62,7 +62,9 @@ impl Worker {
         let peer = peer.ok_or_else(|| Error::bootstrap("net", format!("there is no PE {pe}")))?;
         match peer.failed {
             None => Ok(peer),
-            Some(status) => Err(Error::PeLost { pe, how: format!("UCX says: {}", self.text(status)) }),
+            Some(status) => {
+                Err(Error::PeLost { pe, view: 0, how: format!("UCX says: {}", self.text(status)) })
+            }
         }
     }
 
@@ -76,7 +78,8 @@ impl Worker {
                 ),
             )
         };
-        let lost = |error: Error| Error::PeLost { pe, how: format!("it cannot be reached: {error}") };
+        let lost =
+            |error: Error| Error::PeLost { pe, view: 0, how: format!("it cannot be reached: {error}") };
         let published = self.directory.get().ok_or_else(malformed)?.of(pe)?;
         let (head, rest) = published.split_at_checked(HEAD).ok_or_else(malformed)?;
         let word = |at: usize| head[at..at + 8].iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte));

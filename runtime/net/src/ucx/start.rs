@@ -42,7 +42,7 @@ impl Worker {
             Ok(peer) => peer,
             Err(error) => {
                 drop(inner);
-                if let (false, Error::PeLost { pe, how }) = (known, &error) {
+                if let (false, Error::PeLost { pe, how, .. }) = (known, &error) {
                     // There never was a connection, and others wait for what this PE cannot send.
                     // If that PE has just ended, the launcher is about to say why, and to end this
                     // one too: that is what people are to read.

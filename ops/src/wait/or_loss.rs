@@ -1,0 +1,67 @@
+//! Waits that end when a PE is lost.
+//!
+//! A wait cannot know which PE would have satisfied it. So the program says which PEs it counts on.
+
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use oxshmem_base::{Error, Result};
+
+use super::{WaitUntil, Waitable};
+use crate::sealed::Sealed;
+
+/// A wait for one word that fails when a PE is lost: see [`WaitUntil::or_loss_of`].
+#[must_use = "nothing waits unless this is awaited"]
+pub struct OrLoss<'a, T: Waitable> {
+    wait: WaitUntil<'a, T>,
+    /// That PE, or any.
+    pe: Option<usize>,
+    /// Losses up to this view do not matter.
+    view: u64,
+}
+
+impl<'a, T: Waitable> WaitUntil<'a, T> {
+    /// Fails with [`Error::PeLost`] if PE `pe` of the world is lost, or is by then, unless the word
+    /// compares to the value. In a job that ends with a lost PE it is the wait itself.
+    pub fn or_loss_of(self, pe: usize) -> OrLoss<'a, T> {
+        OrLoss { wait: self, pe: Some(pe), view: 0 }
+    }
+
+    /// Fails with [`Error::PeLost`] if any PE is lost from this call on, unless the word compares
+    /// to the value.
+    pub fn or_any_loss(self) -> OrLoss<'a, T> {
+        let view = self.word.as_view().pe().losses().map_or(0, |losses| losses.view());
+        OrLoss { wait: self, pe: None, view }
+    }
+}
+
+impl<T: Waitable> Sealed for OrLoss<'_, T> {}
+
+impl<T: Waitable> Future for OrLoss<'_, T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        if let Poll::Ready(outcome) = Pin::new(&mut self.wait).poll(cx) {
+            return Poll::Ready(outcome);
+        }
+        let word = self.wait.word;
+        let Some(losses) = word.as_view().pe().losses() else { return Poll::Pending };
+        while let Poll::Ready(loss) = losses.poll_next(self.view, cx) {
+            self.view = loss.view;
+            if self.pe.is_none_or(|pe| pe == loss.pe) {
+                let how = loss.how.to_string();
+                return Poll::Ready(Err(Error::PeLost { pe: loss.pe, view: loss.view, how }));
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl<T: Waitable + fmt::Debug> fmt::Debug for OrLoss<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} or the loss of {:?}", self.wait, self.pe)
+    }
+}

@@ -1,0 +1,43 @@
+//! What a PE does about others that its job has lost, and goes on without.
+
+use std::sync::Arc;
+
+use oxshmem_base::{Error, Result};
+use oxshmem_job::Losses;
+
+use super::Pe;
+
+impl Pe {
+    /// Has the net let go of PEs that are lost from now on.
+    pub(super) fn follow_losses(self: &Arc<Self>) {
+        let (Some(losses), this) = (&self.losses, Arc::downgrade(self)) else { return };
+        losses.when_lost(move |loss| {
+            if let Some(net) = this.upgrade().and_then(|pe| pe.net.clone()) {
+                net.lose(loss.pe, loss.view, &loss.how);
+            }
+        });
+    }
+
+    /// The PEs that the job has lost, if it goes on without them.
+    #[inline]
+    pub fn losses(&self) -> Option<&Arc<Losses>> {
+        self.losses.as_ref()
+    }
+
+    /// An error if PE `pe` is lost.
+    #[inline(always)]
+    pub fn check_there(&self, pe: usize) -> Result<()> {
+        match &self.losses {
+            None => Ok(()),
+            Some(losses) => is_there(losses, pe),
+        }
+    }
+}
+
+#[cold]
+fn is_there(losses: &Losses, pe: usize) -> Result<()> {
+    match losses.of(pe) {
+        None => Ok(()),
+        Some(loss) => Err(Error::PeLost { pe, view: loss.view, how: loss.how.to_string() }),
+    }
+}
