@@ -34,7 +34,7 @@ const OPEN_TRAITS: [(&str, &str); 7] = [
 
 /// Safe items that are left out of the documentation of what users work with, and why they break
 /// nothing.
-const HIDDEN: [(&str, &str); 33] = [
+const HIDDEN: [(&str, &str); 34] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
@@ -57,6 +57,7 @@ const HIDDEN: [(&str, &str); 33] = [
     ("messages_sent", "a number"),
     ("new", "it asserts bounds and alignment"),
     ("on_stream_then", "`on_stream`, and a function that gets the outcome"),
+    ("all_idle", "a wait"),
     ("others_idle", "a wait"),
     ("own", "an address"),
     ("pe", "what is unsafe of a PE says so"),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use oxshmem_base::{Error, Result};
 use oxshmem_ops::Members;
+use oxshmem_progress::activity::{Activity, Call};
 use oxshmem_spaces::{Losses, Pe};
 
 use crate::{
@@ -130,6 +131,7 @@ impl Core {
     /// One round with the other members, through the launcher.
     async fn regroup(&self, members: &[usize], mine: Vec<u8>) -> Result<(u64, Vec<Vec<u8>>)> {
         let key = [self.group.id, self.group.next_round()];
+        let _shown = self.group.pe().board().enter(&Activity::new(Call::Survivors));
         self.group.pe().bootstrap().regroup(key, members, mine).await
     }
 

@@ -507,7 +507,7 @@ fn every_order_of_two_connections_and_a_fault_ends_with_one_connection() {
 
 #[test]
 fn random_schedules_of_many_faults_end_with_one_connection() {
-    const SCHEDULES: usize = 2000;
+    const SCHEDULES: usize = 500;
     let bounds = Bounds { operations: [12; 2], wires: 30, faults: 15 };
     let (pes, source) = (unattached(2, Duration::ZERO, true, NetSecurity::Auth), source());
     let mut random = super::tests::Random(11);

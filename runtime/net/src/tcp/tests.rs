@@ -93,7 +93,7 @@ pub(super) fn until(ends: &[End], what: &str, mut ready: impl FnMut() -> bool) {
 #[test]
 fn a_connection_that_breaks_anywhere_is_made_again_and_everything_happens_once() {
     breaks_anywhere(1000, NetSecurity::Auth);
-    breaks_anywhere(300, NetSecurity::Encrypt);
+    breaks_anywhere(100, NetSecurity::Encrypt);
 }
 
 fn breaks_anywhere(most: usize, security: NetSecurity) {
