@@ -11,7 +11,6 @@ use std::{
 use oxshmem_base::{Error, Result};
 
 use super::{WaitUntil, Waitable};
-use crate::sealed::Sealed;
 
 /// A wait for one word that fails when a PE is lost: see [`WaitUntil::or_loss_of`].
 #[must_use = "nothing waits unless this is awaited"]
@@ -37,8 +36,6 @@ impl<'a, T: Waitable> WaitUntil<'a, T> {
         OrLoss { wait: self, pe: None, view }
     }
 }
-
-impl<T: Waitable> Sealed for OrLoss<'_, T> {}
 
 impl<T: Waitable> Future for OrLoss<'_, T> {
     type Output = Result<T>;
