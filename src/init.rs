@@ -105,7 +105,8 @@ impl InitOptions {
     }
 
     /// As a program that goes on when a PE is lost, if the job does so (`oshrun
-    /// --on-loss=continue`).
+    /// --on-loss=continue`). In such a job a program that does not ask for it is refused by `init`,
+    /// with [`Error::Bootstrap`].
     pub fn survive_loss(self) -> Self {
         Self { survives_loss: true, ..self }
     }

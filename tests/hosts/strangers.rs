@@ -95,6 +95,15 @@ fn send(to: SocketAddrV4, bytes: &[u8]) {
     let _ = stream.read(&mut [0; 64]);
 }
 
+/// A PE that works, and leaves.
+fn works() {
+    futures::executor::block_on(async {
+        let world = oxshmem::init().await.expect("init");
+        work(world.clone()).await.expect("it works");
+        world.finalize().await.expect("finalize");
+    });
+}
+
 #[test]
 fn pes_of_simulated_hosts_listen_on_loopback_alone_and_a_stranger_that_connects_is_no_harm() {
     let _limit = time_limit(60);
@@ -102,13 +111,7 @@ fn pes_of_simulated_hosts_listen_on_loopback_alone_and_a_stranger_that_connects_
         return;
     }
     let job = Job::new(test_name!(), 2).under(Launcher::Oshrun).hosts("2");
-    let running = job.start(|| {
-        futures::executor::block_on(async {
-            let world = oxshmem::init().await.expect("init");
-            work(world.clone()).await.expect("it works");
-            world.finalize().await.expect("finalize");
-        });
-    });
+    let running = job.start(works);
     let addresses = await_listening(&running, 2);
     println!("they listen on {addresses:?}");
     assert!(addresses.iter().all(|address| address.ip().is_loopback()), "{addresses:?}");
@@ -174,7 +177,7 @@ fn record(tap: &OwnedFd, beginnings: &Beginnings, over: &AtomicBool) {
     }
 }
 
-/// Makes this thread, for the kernel, one of another user, who may do nothing that a user may not.
+/// Makes this thread, for the kernel, one of another user, with the rights of that user alone.
 fn become_nobody() {
     const NOBODY: libc::c_long = 65_534;
     // The library's functions would do it for the whole process.
@@ -253,13 +256,7 @@ fn another_user_of_the_machine_gets_nothing_of_a_job_and_does_it_no_harm() {
             scope.spawn(|| record(tap, &beginnings, &over));
         }
         let job = Job::new(test, 2).under(Launcher::Oshrun).hosts("2");
-        let running = job.start(|| {
-            futures::executor::block_on(async {
-                let world = oxshmem::init().await.expect("init");
-                work(world.clone()).await.expect("it works");
-                world.finalize().await.expect("finalize");
-            });
-        });
+        let running = job.start(works);
         let addresses = await_listening(&running, 2);
         let pids = [running.pes(2), vec![running.launcher()]].concat();
         let until = Instant::now() + Duration::from_secs(3);
@@ -280,7 +277,7 @@ fn another_user_of_the_machine_gets_nothing_of_a_job_and_does_it_no_harm() {
         let sockets = sockets(&pids);
         let unix = fs::read_to_string("/proc/net/unix").expect("procfs");
         for row in unix.lines().skip(1).map(|row| row.split_whitespace().collect::<Vec<_>>()) {
-            // The kernel names sockets by itself that are asked who sends.
+            // The kernel itself names sockets that report the sender of what they get.
             let [_, _, _, flags, kind, _, inode, _name, ..] = row[..] else { continue };
             let (listens, is_datagram) = (flags == "00010000", kind == "0002");
             assert!(!sockets.contains(inode) || !(listens || is_datagram), "another can reach {row:?}");

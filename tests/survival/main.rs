@@ -62,6 +62,7 @@ async fn three_go_on(world: World) -> Result<()> {
         words.at(3).wait_until(Cmp::Eq, 3).await?;
         die();
     }
+    let any = words.at(3).wait_until(Cmp::Eq, 9).or_any_loss();
     ctx.inc(words.at(3), LOST).await?;
     // The barrier hangs on no PE.
     is_lost(world.barrier_all().await, LOST, 1..=1);
@@ -77,6 +78,7 @@ async fn three_go_on(world: World) -> Result<()> {
     is_lost(ctx.put(&words, [1; 4], LOST).await, LOST, 1..=1);
     is_lost(ctx.fetch_add(words.at(0), 1, LOST).await, LOST, 1..=1);
     is_lost(words.at(3).wait_until(Cmp::Eq, 9).or_loss_of(LOST).await.map(drop), LOST, 1..=1);
+    is_lost(any.await, LOST, 1..=1);
     let next = (me + 1) % 4;
     let next = if next == LOST { 3 } else { next };
     ctx.put(words.slice(..1), [7], next).await?;

@@ -25,12 +25,31 @@ pub struct OrLoss<'a, T: Waitable> {
 impl<'a, T: Waitable> WaitUntil<'a, T> {
     /// Fails with [`Error::PeLost`] if PE `pe` of the world is lost, or is by then, unless the word
     /// compares to the value. In a job that ends with a lost PE it is the wait itself.
+    /// An extension of `OpenSHMEM 1.6 §9.11`.
+    ///
+    /// # Errors
+    /// [`Error::PeLost`], and those of [`wait_until`](super::Wait::wait_until).
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let flag = world.alloc_zeroed::<u64>(1).await?;
+    /// let other = 1 - world.my_pe();
+    /// world.context().p(flag.at(0), 1, other).await?;
+    /// flag.at(0).wait_until(Cmp::Eq, 1).or_loss_of(other).await?;
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn or_loss_of(self, pe: usize) -> OrLoss<'a, T> {
         OrLoss { wait: self, pe: Some(pe), view: 0 }
     }
 
     /// Fails with [`Error::PeLost`] if any PE is lost from this call on, unless the word compares
     /// to the value.
+    ///
+    /// # Errors
+    /// As of [`or_loss_of`](Self::or_loss_of).
     pub fn or_any_loss(self) -> OrLoss<'a, T> {
         let view = self.word.as_view().pe().losses().map_or(0, |losses| losses.view());
         OrLoss { wait: self, pe: None, view }

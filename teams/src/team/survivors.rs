@@ -59,12 +59,25 @@ impl Team {
     /// team, which may be revoked, and may be called again if another PE is lost meanwhile: the new
     /// team is revoked then.
     ///
-    /// Until it is over, memory of collectives that have failed may still be written by other
-    /// members.
+    /// When the future is ready, all of them may use the new team. An extension of `OpenSHMEM 1.6
+    /// §9.4`. Until then, memory of collectives that have failed may still be read and written by
+    /// other members.
     ///
     /// # Errors
     /// [`Error::Unsupported`] in a job that ends when a PE is lost, [`Error::TeamsExhausted`], and
-    /// [`Error::PeLost`] if a member is lost before all have the team.
+    /// the ends of the job.
+    ///
+    /// ```no_run
+    /// # async fn example(world: oxshmem::World) -> oxshmem::Result<()> {
+    /// use oxshmem::Error;
+    ///
+    /// let mut team = world.team().clone();
+    /// while let Err(Error::PeLost { .. }) = team.sync().await {
+    ///     team = team.survivors().await?.team;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn survivors(&self) -> Result<Survivors> {
         const CALL: &str = "survivors";
         let (core, pe) = (self.core(), self.core().group.pe());
