@@ -143,6 +143,27 @@ fn a_pe_that_leaves_as_another_is_killed_is_not_to_blame() {
 }
 
 #[test]
+fn a_pe_that_takes_its_time_to_end_is_to_blame() {
+    let _limit = time_limit(60);
+    let before = shared_names();
+    // Those of the other host see that it is gone, and end sooner.
+    let ended = Job::new(test_name!(), 3).launcher_args(&["--fake-hosts", "2"]).end(|| {
+        let outcome = std::panic::catch_unwind(|| {
+            main_of(|world| async move {
+                world.barrier_all().await?;
+                assert_ne!(world.my_pe(), 2, "the disk is full");
+                world.barrier_all().await
+            })
+        });
+        assert!(outcome.is_err(), "the others have ended by now");
+        std::thread::sleep(Duration::from_millis(300));
+        std::process::exit(7);
+    });
+    assert_ended(&ended, 7, &["the disk is full", "oshrun: PE 2 (pid ", "exited with status 7"]);
+    assert_nothing_left(&before);
+}
+
+#[test]
 fn an_exhausted_heap_ends_the_job_with_what_to_raise() {
     let _limit = time_limit(60);
     let before = shared_names();

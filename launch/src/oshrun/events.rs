@@ -25,7 +25,10 @@ impl PeEvent {
     /// Whether another PE's end may be the cause of it.
     pub(super) fn may_follow(&self) -> bool {
         match self {
-            Self::Message(message) => message.kind == Kind::Abort && message.value != 0,
+            Self::Message(message) => match message.kind {
+                Kind::Abort => message.value != 0,
+                kind => kind == Kind::Abandoned,
+            },
             Self::Exited(exit) => matches!(exit, Exit::Status(_) | Exit::Signal(libc::SIGABRT)),
             Self::Broken(_) => false,
         }

@@ -1,6 +1,6 @@
 //! A job from its first process to its last: the event loop around [`Lifecycle`] and [`Exchanges`].
 
-use std::{io, pin::pin, time::Duration};
+use std::{collections::VecDeque, io, pin::pin, time::Duration};
 
 use oxshmem_base::settings::OnLoss;
 use oxshmem_job::wire::{Kind, TELL_NOTHING};
@@ -28,14 +28,16 @@ use super::{
     start::{NotStarted, Started, Ways, no_thread, start},
 };
 
+mod blame;
+
+use blame::{Held, TO_BLAME};
+
 /// How long a job that is to end waits for a reader of its output that does not read.
 const TO_READ: Duration = Duration::from_secs(1);
 /// How long it takes, at the most, to collect what PEs of other machines have recorded.
 const TO_COLLECT: Duration = Duration::from_secs(10);
 /// How long PEs have to end by themselves when a PE has called `global_exit`.
 const TO_LEAVE: Duration = Duration::from_millis(500);
-/// How long what may be the consequence of a PE's end waits for that to be known.
-const TO_BLAME: Duration = Duration::from_secs(1);
 /// How long what runs on a host that is out of reach may take to notice that, and to end.
 const TO_BE_DEAD: Duration = Duration::from_millis(2500);
 /// How long agents have to say what their PEs are in.
@@ -111,6 +113,10 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
                 job.declare_lost(host, &how);
                 None
             }
+            () = at(job.leaving.front().map(|&(_, at)| at)) => {
+                let left = job.leaving.pop_front();
+                left.and_then(|(pe, _)| job.lifecycle.stays(pe))
+            }
             ended = &mut unguarded, if guarded => {
                 guarded = false;
                 let exit = ended.unwrap_or(Exit::Status(1));
@@ -148,6 +154,8 @@ struct Job<'a> {
     /// Hosts that are out of reach, how, and when their PEs are sure to have ended: then they are
     /// lost, and the job goes on.
     dying: Vec<(usize, String, Instant)>,
+    /// PEs that take no part any more, and how long they have to end if the job goes on.
+    leaving: VecDeque<(usize, Instant)>,
     /// The job is to end, whether or not its output is read.
     hasten: bool,
 }
@@ -156,19 +164,6 @@ struct Job<'a> {
 struct Outlets {
     output: Output,
     losses: mpsc::UnboundedReceiver<Loss>,
-}
-
-/// Ends of PEs that may have been caused by another's being killed, which the kernel has yet to
-/// report: it closes the connections of a process first, and a PE that sees that may leave before.
-#[derive(Default)]
-struct Held {
-    /// Whose ends are waited for.
-    ending: Vec<usize>,
-    /// Hosts that were asked for those, and have not answered.
-    asked: Vec<usize>,
-    events: Vec<(usize, PeEvent)>,
-    /// For so long.
-    until: Option<Instant>,
 }
 
 /// A look at what all PEs are in.
@@ -217,6 +212,7 @@ impl<'a> Job<'a> {
             kill_at: None,
             held: Held::default(),
             dying: Vec::new(),
+            leaving: VecDeque::new(),
             hasten: false,
         }
     }
@@ -229,34 +225,6 @@ impl<'a> Job<'a> {
         }
         if self.held.ending.is_empty() && self.held.asked.is_empty() {
             self.release();
-        }
-    }
-
-    fn take_pe_event(&mut self, pe: usize, event: PeEvent) {
-        // Nothing comes after a PE's end, but from a host that was given up.
-        if !self.lifecycle.is_alive(pe) {
-            return;
-        }
-        let may_follow = event.may_follow() && self.lifecycle.known(pe) == Known::Inside;
-        let place = self.held.ending.iter().position(|&ending| ending == pe);
-        if let (Some(place), PeEvent::Exited(_)) = (place, &event) {
-            self.held.ending.swap_remove(place);
-        } else if may_follow && self.held.until.is_none() && self.lifecycle.verdict_so_far().is_none() {
-            match &self.reach {
-                Reach::Here(here, _) => {
-                    let lifecycle = &self.lifecycle;
-                    self.held.ending = here.ending(|other| other != pe && lifecycle.is_alive(other));
-                }
-                Reach::Agents(agents) => self.held.asked = agents.send_all(&ToAgent::WhichEnd),
-            }
-            let waits = !self.held.ending.is_empty() || !self.held.asked.is_empty();
-            self.held.until = waits.then(|| Instant::now() + TO_BLAME);
-        }
-        // What a PE has sent after something that is held is no earlier than that.
-        let is_behind = self.held.events.iter().any(|&(held, _)| held == pe);
-        match is_behind || may_follow && self.held.until.is_some() {
-            true => self.held.events.push((pe, event)),
-            false => self.note(pe, event),
         }
     }
 
@@ -335,13 +303,6 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Takes note of what was held.
-    fn release(&mut self) {
-        for (pe, event) in std::mem::take(&mut self.held).events {
-            self.note(pe, event);
-        }
-    }
-
     fn note(&mut self, pe: usize, event: PeEvent) {
         if let Some(step) = self.on(pe, event) {
             self.take(step);
@@ -381,6 +342,11 @@ impl<'a> Job<'a> {
             }
             Kind::Survives => {
                 self.lifecycle.survives(pe);
+                return None;
+            }
+            Kind::Abandoned => {
+                self.lifecycle.abandoned(pe);
+                self.leaving.push_back((pe, Instant::now() + TO_BLAME));
                 return None;
             }
             Kind::Finalized => {

@@ -82,6 +82,8 @@ pub(super) struct Lifecycle {
     places: Places,
     pes: Vec<Member>,
     alive: usize,
+    /// Those that have dropped their worlds without finalize, in that order.
+    leaving: Vec<usize>,
     phase: Phase,
     verdict: Option<Verdict>,
     on_loss: OnLoss,
@@ -126,6 +128,7 @@ impl Lifecycle {
             places,
             pes,
             alive,
+            leaving: Vec::new(),
             phase: Phase::Running,
             verdict: None,
             on_loss,
@@ -194,6 +197,21 @@ impl Lifecycle {
     /// Init is over on PE `pe`, which goes on without PEs that are lost from now on.
     pub(super) fn survives(&mut self, pe: usize) {
         self.pes[pe].survives = true;
+    }
+
+    /// PE `pe` takes no part any more, without having left in good order.
+    pub(super) fn abandoned(&mut self, pe: usize) {
+        self.leaving.push(pe);
+    }
+
+    /// The first of the PEs that are likely to end, because they have dropped their worlds.
+    pub(super) fn first_to_leave(&self) -> Option<usize> {
+        self.leaving.iter().copied().find(|&pe| self.pes[pe].alive && self.pes[pe].inside)
+    }
+
+    /// PE `pe` has dropped its world a while ago: if the job goes on, it is to be lost.
+    pub(super) fn stays(&self, pe: usize) -> Option<Step> {
+        (self.goes_on_without() && self.pes[pe].alive && self.pes[pe].inside).then_some(Step::KillPe(pe))
     }
 
     /// PE `pe` has left in good order.

@@ -20,7 +20,7 @@ use oxshmem_base::{
     sync::{Mutex, lock},
 };
 use rustix::{
-    event::{EventfdFlags, PollFd, PollFlags, eventfd, poll},
+    event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll},
     fs::FileType,
     io::{FdFlags, fcntl_getfd, fcntl_setfd},
     net::sockopt::set_socket_passcred,
@@ -38,6 +38,9 @@ use super::{
 
 /// How long the thread that reads may take for a message.
 const READING: Duration = Duration::from_millis(20);
+
+/// How long the launcher may take to know that this PE takes no part any more.
+const KNOWING: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// One PE of a job that `oshrun` started.
 ///
@@ -298,6 +301,15 @@ impl Bootstrap for Launched {
         let _ = self.send("finalize", Message::new(Kind::Finalized));
         drop(lock(&self.lifeline).take());
         drop(lock(&self.claim).take());
+    }
+
+    fn abandoned(&self) {
+        let Ok((known, theirs)) = io::pipe() else { return };
+        let message = Message::new(Kind::Abandoned).with_descriptors(vec![theirs.into()]);
+        if self.send("finalize", message).is_ok() {
+            let mut known = [PollFd::new(&known, PollFlags::empty())];
+            let _ = rustix::io::retry_on_intr(|| poll(&mut known, Some(&KNOWING)));
+        }
     }
 
     async fn regroup(&self, key: [u64; 2], members: &[usize], mine: Vec<u8>) -> Result<(u64, Vec<Vec<u8>>)> {

@@ -174,6 +174,10 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
     /// Says that this PE has left the job in good order, so that its process may end.
     fn finalized(&self);
 
+    /// Says that this PE takes no part any more, without having left in good order. Returns when
+    /// the launcher knows: what other PEs do next may be the consequence.
+    fn abandoned(&self) {}
+
     /// Tells the launcher that a PE of this process seems to be stuck. True if it prints what all
     /// PEs of the job are stuck in, which else the process itself does for those that it knows of.
     fn stuck(&self) -> bool {

@@ -54,6 +54,9 @@ pub enum Kind {
     Fetch,
     /// PE: it has left the job in good order.
     Finalized,
+    /// PE: its world was dropped without finalize, and its process is likely to end (descriptors:
+    /// one that is closed when this is known).
+    Abandoned,
     /// PE: asks for the end of the job (value: status; body: why).
     Abort,
     /// PE: it has waited for longer than it should (no parts).
@@ -85,8 +88,8 @@ impl Kind {
     pub fn from_byte(byte: u8) -> Option<Self> {
         use Kind::*;
         [
-            Join, Exchange, Offer, Fetch, Finalized, Abort, Stuck, Survives, Regroup, Regrouped, Exchanged,
-            Offered, GlobalExit, Lost, Loss,
+            Join, Exchange, Offer, Fetch, Finalized, Abandoned, Abort, Stuck, Survives, Regroup, Regrouped,
+            Exchanged, Offered, GlobalExit, Lost, Loss,
         ]
         .into_iter()
         .find(|&kind| kind as u8 == byte)

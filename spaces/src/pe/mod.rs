@@ -515,6 +515,7 @@ impl Pe {
         if self.has_left() || !self.home.is_here() {
             return;
         }
+        self.bootstrap.0.abandoned();
         let how = "its world was dropped without finalize".into();
         let failure = Failure::PeLost { pe: self.me, how };
         if self.in_process() {

@@ -164,7 +164,10 @@ impl Tcp {
     /// way fail.
     fn close_now(&self, in_order: bool) {
         let deadline = Instant::now() + LEAVING;
-        self.take_leave();
+        // In a job that goes on, the launcher says what has become of a PE.
+        if in_order || !self.goes_on {
+            self.take_leave();
+        }
         while !self.has_left(in_order) && Instant::now() < deadline {
             if !self.progress() {
                 std::thread::yield_now();
