@@ -2,17 +2,35 @@
 
 use std::sync::Arc;
 
-use oxshmem_base::Error;
+use oxshmem_base::{
+    Error,
+    sync::{Mutex, lock},
+};
 use oxshmem_spaces::{Domain, Pe, allocation::SymHeap};
 use oxshmem_teams::Team;
 
 /// A heap, that of a partition or of a whole space, and the team that shares it.
 pub(crate) struct Arena {
     pub(crate) heap: Arc<SymHeap>,
-    pub(crate) team: Team,
+    /// Its PEs that the job has not lost.
+    team: Mutex<Team>,
 }
 
 impl Arena {
+    pub(crate) fn new(heap: Arc<SymHeap>, team: Team) -> Self {
+        Self { heap, team: Mutex::new(team) }
+    }
+
+    /// The team that shares it: of the PEs that are left, if some were lost.
+    pub(crate) fn team(&self) -> Team {
+        lock(&self.team).clone()
+    }
+
+    /// From now on it is shared by `team`, which PEs are left of.
+    pub(crate) fn set_team(&self, team: &Team) {
+        *lock(&self.team) = team.clone();
+    }
+
     pub(crate) fn pe(&self) -> &Arc<Pe> {
         self.heap.pe()
     }
@@ -22,7 +40,7 @@ impl Arena {
     pub(crate) fn blocks_in_use_elsewhere(&self) -> Vec<u64> {
         match self.heap.domain() {
             Domain::Device(_) => Vec::new(),
-            Domain::Host => self.team.blocks_in_use_elsewhere(),
+            Domain::Host => self.team().blocks_in_use_elsewhere(),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Arena {
         let layout = Layout { bytes, align, hints };
         let call = self.call(name, bytes, align, hints, u64::from(zeroed));
         let shared = Arc::clone(self);
-        Ok(Either::Right(self.team.run(name, move |group| async move {
+        Ok(Either::Right(self.team().run(name, move |group| async move {
             // SAFETY: collective, and all PEs have agreed that they call the same, or the program
             // vouches for it by `SHMEM_CHECK_ALLOC`.
             let alloc = || unsafe { shared.heap.alloc(name, layout, zeroed) };
@@ -102,13 +102,15 @@ impl Arena {
         let layout = Layout { bytes, align, hints };
         let call = self.call(name, bytes, old_bytes, hints, 2);
         let shared = Arc::clone(self);
-        let resized = self.team.run(name, move |group| async move {
+        let resized = self.team().run(name, move |group| async move {
             let used = shared.blocks_in_use_elsewhere();
             let sole = whole
                 && Arc::strong_count(slice.allocation()) == 1
                 && slice.allocation().block().is_none_or(|block| !used.contains(&block.id));
             let alone = match call.agree(&group, &shared, sole).await {
                 Ok(alone) => alone,
+                // Others may have agreed: the place where it is may be free there.
+                Err(error @ Error::PeLost { .. }) => return Err(error),
                 Err(error) => return Ok(Err((error, slice))),
             };
             if alone {
@@ -181,7 +183,7 @@ impl Arena {
         }
         let (call, shared) = (self.call(name, 0, 0, Hints::NONE, REFUSED), Arc::clone(self));
         let refusal = self
-            .team
+            .team()
             .run(name, move |group| async move { call.agree(&group, &shared, true).await.map(drop) });
         // It goes on by itself.
         drop(refusal);
@@ -191,6 +193,6 @@ impl Arena {
         let call = self.call("free", block.bytes, block.offset, Hints::NONE, 4);
         let shared = Arc::clone(self);
         let free = move |group: Arc<Group>| async move { call.free(&group, &shared, block.id).await };
-        self.team.run("free", free)
+        self.team().run("free", free)
     }
 }

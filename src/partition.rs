@@ -117,7 +117,7 @@ impl Partition {
 
 impl fmt::Debug for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "partition {} of {:?}", self.id(), self.0.team)
+        write!(f, "partition {} of {:?}", self.id(), self.0.team())
     }
 }
 

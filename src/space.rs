@@ -63,9 +63,14 @@ impl Spaces {
         }
     }
 
+    /// All that this PE has.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Space> {
+        self.cpu.iter().chain(&self.gpu)
+    }
+
     /// The partitions of the CPU space's heap, by their numbers; the heap itself where it has none.
     pub(crate) fn partitions(&self) -> &[Arc<Arena>] {
-        self.cpu.as_ref().map_or(&[], |space| &space.0)
+        self.cpu.as_ref().map_or(&[], |space| &space.arenas)
     }
 
     /// The arena that `slice` is from, to be resized or freed by `call`, for which the other PEs
@@ -112,21 +117,22 @@ impl Spaces {
 /// # Ok::<(), oxshmem::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Space(
+pub struct Space {
     /// One for each partition, or the only one. There is at least one.
-    Arc<[Arc<Arena>]>,
-);
+    pub(crate) arenas: Arc<[Arc<Arena>]>,
+    team: Team,
+}
 
 impl Space {
     /// None if there are no heaps.
     fn over(heaps: Vec<Arc<SymHeap>>, team: &Team) -> Option<Self> {
-        let arenas = heaps.into_iter().map(|heap| Arc::new(Arena { heap, team: team.clone() }));
+        let arenas = heaps.into_iter().map(|heap| Arc::new(Arena::new(heap, team.clone())));
         let arenas: Arc<[_]> = arenas.collect();
-        (!arenas.is_empty()).then_some(Self(arenas))
+        (!arenas.is_empty()).then(|| Self { arenas, team: team.clone() })
     }
 
     fn any(&self) -> &Arc<Arena> {
-        &self.0[0]
+        &self.arenas[0]
     }
 
     /// The arena that `slice` is from, likewise.
@@ -141,7 +147,7 @@ impl Space {
     ) -> Result<&Arc<Arena>> {
         let (pe, allocation) = (self.any().pe(), slice.allocation());
         pe.check(call)?;
-        if let Some(arena) = self.0.iter().find(|arena| allocation.is_from(&arena.heap)) {
+        if let Some(arena) = self.arenas.iter().find(|arena| allocation.is_from(&arena.heap)) {
             return Ok(arena);
         }
         if is_collective && allocation.block().is_some() {
@@ -161,8 +167,8 @@ impl Space {
 
     /// Where is allocated what names no partition.
     fn first(&self, call: &'static str) -> Result<&Arc<Arena>> {
-        let found = self.0.iter().find(|arena| arena.heap.id() <= 1);
-        found.ok_or_else(|| no_partition(&self.0, call, 1))
+        let found = self.arenas.iter().find(|arena| arena.heap.id() <= 1);
+        found.ok_or_else(|| no_partition(&self.arenas, call, 1))
     }
 
     pub(crate) fn alloc_with<T: Element>(
@@ -263,7 +269,7 @@ impl Space {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn team(&self) -> &Team {
-        &self.any().team
+        &self.team
     }
 
     allocating!(
@@ -322,14 +328,14 @@ impl Space {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn reclaim(&self) -> Outcome<()> {
-        let arenas = Arc::clone(&self.0);
+        let arenas = Arc::clone(&self.arenas);
         let reclaim = move |group: Arc<Group>| async move {
             for arena in &*arenas {
                 arena.call("reclaim", 0, 0, Hints::NONE, 8).reclaim_all(&group, arena).await?;
             }
             Ok(())
         };
-        self.any().team.run("reclaim", reclaim)
+        self.any().team().run("reclaim", reclaim)
     }
 
     /// What its heap holds: where that has partitions, the first of them does. Blocks that were

@@ -45,6 +45,9 @@ struct ArenaState {
     /// The number from which on the next agreement looks for blocks that all PEs have released. It
     /// is the same on all PEs.
     cursor: u64,
+    /// How many calls have changed the heap, or tried to. PEs of a job that goes on without others
+    /// compare that.
+    changes: u64,
 }
 
 /// A block of a symmetric heap. When the last handle to it drops, this PE gives it up.
@@ -93,7 +96,7 @@ impl SymHeap {
         if matches!(domain, Domain::Host) {
             pe.board().changed(Count::HeapSize, heap.usage().size);
         }
-        let state = ArenaState { heap, released: BTreeSet::new(), cursor: 0 };
+        let state = ArenaState { heap, released: BTreeSet::new(), cursor: 0, changes: 0 };
         Arc::new(Self { pe: Arc::clone(pe), domain, segment, place, state: Mutex::new(state) })
     }
 
@@ -254,11 +257,42 @@ impl SymHeap {
         let mut state = self.state();
         let before = state.heap.usage().used;
         let outcome = change(&mut state);
+        state.changes += 1;
         if matches!(self.domain, Domain::Host) {
             let by = state.heap.usage().used.wrapping_sub(before);
             self.pe.board().changed(Count::HeapUsed, by);
         }
         outcome
+    }
+
+    /// How many calls have changed it, or tried to.
+    pub fn changes(&self) -> u64 {
+        self.state().changes
+    }
+
+    /// What it is after these changes, for a PE that has missed some of them.
+    pub fn encode(&self) -> Vec<u8> {
+        self.state().heap.encode()
+    }
+
+    /// Makes it what it is on a PE that has made more changes. Blocks that are new here are given
+    /// up, as this PE has no handle to them. The next agreement looks from the first block on.
+    /// False if the bytes are of no heap.
+    ///
+    /// # Safety
+    /// As for [`alloc`](Self::alloc): what this PE has made of changes is the beginning of what the
+    /// other PE has made, whose [`encode`](Self::encode) gave this.
+    pub unsafe fn adopt(&self, changes: u64, bytes: &[u8]) -> bool {
+        self.changing(|state| {
+            let Some(heap) = state.heap.decoded(bytes) else { return false };
+            let news = heap.live().map(|block| block.id);
+            let news = news.filter(|&id| state.heap.offset_of(id).is_none());
+            state.released.extend(news.collect::<Vec<_>>());
+            state.released.retain(|&id| heap.offset_of(id).is_some());
+            // What is counted next is this change.
+            (state.heap, state.cursor, state.changes) = (heap, 0, changes - 1);
+            true
+        })
     }
 
     /// What the heap holds. Blocks that are given up, but not by all PEs yet, count as used.

@@ -34,7 +34,7 @@ const OPEN_TRAITS: [(&str, &str); 7] = [
 
 /// Safe items that are left out of the documentation of what users work with, and why they break
 /// nothing.
-const HIDDEN: [(&str, &str); 34] = [
+const HIDDEN: [(&str, &str); 36] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
@@ -58,7 +58,9 @@ const HIDDEN: [(&str, &str); 34] = [
     ("new", "it asserts bounds and alignment"),
     ("on_stream_then", "`on_stream`, and a function that gets the outcome"),
     ("all_idle", "a wait"),
+    ("idle", "a wait"),
     ("others_idle", "a wait"),
+    ("survivors_giving", "what it gives is the caller's"),
     ("own", "an address"),
     ("pe", "what is unsafe of a PE says so"),
     ("place", "what transports do with places is `unsafe`"),

@@ -47,17 +47,17 @@ impl Layout {
 #[derive(Clone, Debug)]
 pub struct Heap {
     /// Where it begins: offsets are from the start of its segment.
-    start: usize,
-    size: usize,
-    free: FreeSet,
-    live: BTreeMap<usize, Block>,
-    offset_of: BTreeMap<u64, usize>,
-    first_id: u64,
-    next_id: u64,
-    peak_used: usize,
-    high_water: usize,
-    frees: u64,
-    reallocations: u64,
+    pub(super) start: usize,
+    pub(super) size: usize,
+    pub(super) free: FreeSet,
+    pub(super) live: BTreeMap<usize, Block>,
+    pub(super) offset_of: BTreeMap<u64, usize>,
+    pub(super) first_id: u64,
+    pub(super) next_id: u64,
+    pub(super) peak_used: usize,
+    pub(super) high_water: usize,
+    pub(super) frees: u64,
+    pub(super) reallocations: u64,
 }
 
 /// What a heap holds. Sizes are in bytes and count what blocks take, in whole lines.

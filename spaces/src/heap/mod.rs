@@ -8,6 +8,7 @@ mod allocator;
 mod block;
 mod error;
 mod free_set;
+mod state;
 
 #[cfg(test)]
 mod model;

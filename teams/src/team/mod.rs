@@ -389,6 +389,13 @@ impl Team {
         }
     }
 
+    /// Ready when this team's collectives have ended.
+    #[doc(hidden)]
+    pub fn idle(&self) -> impl Future<Output = ()> + Send + use<> {
+        let core = Arc::clone(&self.core);
+        async move { core.idle().await }
+    }
+
     /// Ready when the collectives of all of this PE's teams have ended.
     #[doc(hidden)]
     pub fn all_idle(&self) -> impl Future<Output = ()> + Send + use<> {

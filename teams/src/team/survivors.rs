@@ -38,19 +38,26 @@ struct MemberState {
     completed: u64,
     number: u64,
     free: Places,
+    /// What the caller adds.
+    more: Vec<u8>,
 }
+
+/// Words before that.
+const WORDS: usize = 2 + TEAMS / 64;
 
 impl MemberState {
     fn encode(&self) -> Vec<u8> {
         let words = [self.completed, self.number].into_iter().chain(self.free);
-        words.flat_map(u64::to_le_bytes).collect()
+        words.flat_map(u64::to_le_bytes).chain(self.more.iter().copied()).collect()
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let (words, []) = bytes.as_chunks() else { return None };
+        let (words, more) = bytes.split_at_checked(WORDS * size_of::<u64>())?;
+        let (words, _) = words.as_chunks();
         let words: Vec<u64> = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
         let [completed, number, free @ ..] = &words[..] else { return None };
-        Some(Self { completed: *completed, number: *number, free: free.try_into().ok()? })
+        let (completed, number, free) = (*completed, *number, free.try_into().ok()?);
+        Some(Self { completed, number, free, more: more.to_vec() })
     }
 }
 
@@ -79,6 +86,12 @@ impl Team {
     /// # }
     /// ```
     pub async fn survivors(&self) -> Result<Survivors> {
+        self.survivors_giving(Vec::new()).await.map(|(survivors, _)| survivors)
+    }
+
+    /// [`survivors`](Self::survivors), with what each of them gives.
+    #[doc(hidden)]
+    pub async fn survivors_giving(&self, mine: Vec<u8>) -> Result<(Survivors, Vec<Vec<u8>>)> {
         const CALL: &str = "survivors";
         let (core, pe) = (self.core(), self.core().group.pe());
         pe.check_home(CALL)?;
@@ -98,6 +111,7 @@ impl Team {
                 completed: core.completed(),
                 number: registry.next_number(),
                 free: registry.free(),
+                more: mine.clone(),
             };
             let (view, all) = core.regroup(&members, given.encode()).await?;
             let left = members.iter().zip(&all).filter(|(_, given)| !given.is_empty());
@@ -125,9 +139,9 @@ impl Team {
             let all_took = all_took.clone().all(|(_, took)| took.first() != Some(&0));
             match made {
                 Some(made) if all_took => {
-                    let completed = all.iter().map(|given| given.completed).collect();
+                    let (completed, given) = all.into_iter().map(|it| (it.completed, it.more)).unzip();
                     made.revoke_if_lost();
-                    return Ok(Survivors { team: Self::new(made), completed, view });
+                    return Ok((Survivors { team: Self::new(made), completed, view }, given));
                 }
                 Some(made) => {
                     made.set_destroyed();

@@ -86,6 +86,9 @@ impl Pair {
             Call::Free(_) | Call::Realloc(..) | Call::FreeAt(_) => {}
         }
         check(&self.heap);
+        // It goes on as it is on another PE.
+        let size = self.heap.usage().size;
+        self.heap = Heap::new(size).decoded(&self.heap.encode()).expect("these are its bytes");
         let usage = self.heap.usage();
         assert_eq!(self.heap.free_blocks(), self.model.free_blocks());
         assert_eq!((usage.used, usage.high_water), (self.model.used, self.model.high_water));
