@@ -36,7 +36,7 @@ impl Future for GoesOn {
             && let Some(world) = self.world.take()
         {
             // Relaxed: a flag for mistakes, not for synchronisation.
-            world.0.has_ended.store(true, Ordering::Relaxed);
+            world.0.joined.has_ended.store(true, Ordering::Relaxed);
         }
         ended
     }
@@ -109,10 +109,10 @@ impl World {
 
     /// The end of this world, if no caller has its outcome yet. It begins with the first call.
     fn ending(&self) -> Result<Shared<Ending>> {
-        let mut ending = lock(&self.0.ending);
+        let mut ending = lock(&self.0.joined.ending);
         match &*ending {
             // Relaxed: as where it is set.
-            Some(begun) if !self.0.has_ended.load(Ordering::Relaxed) => Ok(begun.clone()),
+            Some(begun) if !self.0.joined.has_ended.load(Ordering::Relaxed) => Ok(begun.clone()),
             _ => {
                 self.0.pe.check_home("finalize")?;
                 Ok(ending.get_or_insert_with(|| self.leave().shared()).clone())

@@ -65,7 +65,7 @@ mod world;
 pub use barrier::Barrier;
 pub use cluster::{ClusterOptions, LocalCluster};
 pub use init::{InitOptions, init, init_single, init_with};
-pub use losses::LossStream;
+pub use losses::{LossStream, RejoinStream, Unclaimed};
 #[cfg(feature = "metrics")]
 pub use metrics::Metrics;
 pub use oxshmem_base::{

@@ -8,11 +8,11 @@ use std::{
 
 use bytemuck::Zeroable;
 use futures::Stream;
-use oxshmem_base::{Error, Result};
+use oxshmem_base::{Error, Result, sync::lock};
 use oxshmem_job::Loss;
 use oxshmem_memory::copy;
-use oxshmem_spaces::{Pe, Symmetric};
-use oxshmem_teams::{Survivors, Team};
+use oxshmem_spaces::{Element, Pe, SymSlice, Symmetric, allocation::Allocation, heap::LINE};
+use oxshmem_teams::{Rebuilt, Survivors, Team};
 
 use crate::{World, arena::Arena, space::Spaces};
 
@@ -127,8 +127,20 @@ async fn share(spaces: &Spaces, team: &Team) -> Result<Survivors> {
         // What has failed changes nothing from now on.
         arena.team().idle().await;
     }
-    let changes = arenas.iter().flat_map(|arena| arena.heap.changes().to_le_bytes());
-    let (survivors, given) = team.survivors_giving(changes.collect()).await?;
+    let (survivors, given) = team.survivors_giving(changes_of(&arenas)).await?;
+    have_alike(&arenas, &survivors.team, &given).await?;
+    Ok(survivors)
+}
+
+/// How many changes each heap has had.
+fn changes_of(arenas: &[&Arc<Arena>]) -> Vec<u8> {
+    arenas.iter().flat_map(|arena| arena.heap.changes().to_le_bytes()).collect()
+}
+
+/// Has the PEs of `team`, whose heaps have had the changes `given`, share them from now on. Returns
+/// handles to the blocks that this PE has none to.
+async fn have_alike(arenas: &[&Arc<Arena>], team: &Team, given: &[Vec<u8>]) -> Result<Vec<Arc<Allocation>>> {
+    let mut news = Vec::new();
     let malformed = || Error::bootstrap("survivors", "what the members gave is malformed");
     for (i, arena) in arenas.iter().enumerate() {
         let of = |given: &Vec<u8>| given.as_chunks().0.get(i).map(|&word| u64::from_le_bytes(word));
@@ -137,18 +149,154 @@ async fn share(spaces: &Spaces, team: &Team) -> Result<Survivors> {
         let most = changes.iter().copied().max().unwrap_or_default();
         let knows = changes.iter().position(|&changes| changes == most).unwrap_or_default();
         if changes.iter().any(|&changes| changes < most) {
-            let mine = (survivors.team.my_pe() == knows).then(|| arena.heap.encode());
-            let heap = survivors.team.broadcast_bytes(mine, knows).await?;
+            let mine = (team.my_pe() == knows).then(|| arena.heap.encode());
+            let heap = team.broadcast_bytes(mine, knows).await?;
             // SAFETY: PEs make the same changes one after the other, and none while they are here,
             // where those that know fewer have failed in the next.
-            let is_heap = arena.heap.changes() == most || unsafe { arena.heap.adopt(most, &heap) };
-            is_heap.then_some(()).ok_or_else(malformed)?;
+            let adopt = || unsafe { arena.heap.adopt(most, &heap) };
+            if arena.heap.changes() < most {
+                news.extend(adopt().ok_or_else(malformed)?);
+            }
         }
     }
-    for arena in arenas {
-        arena.set_team(&survivors.team);
+    arenas.iter().for_each(|arena| arena.set_team(team));
+    Ok(news)
+}
+
+/// Memory that other PEs have a handle to, and this one has none: see [`World::unclaimed`].
+#[derive(Debug)]
+pub struct Unclaimed(Arc<Allocation>);
+
+impl Unclaimed {
+    /// How many bytes it has.
+    pub fn bytes(&self) -> usize {
+        self.0.len()
     }
-    Ok(survivors)
+
+    /// The handle, as elements of `T`, as many as fit.
+    ///
+    /// # Panics
+    /// If elements of `T` are aligned to more bytes than the memory.
+    #[track_caller]
+    pub fn claim<T: Element>(self) -> SymSlice<T> {
+        let align = self.0.block().map_or(1, |block| block.align.max(LINE));
+        assert!(align_of::<T>() <= align, "the memory is aligned to {align} bytes");
+        let len = self.0.len().checked_div(size_of::<T>()).unwrap_or_default();
+        SymSlice::new(self.0, len)
+    }
+}
+
+impl World {
+    /// Whether this PE comes in the place of one that the job has lost (`oshrun --respawn`). It
+    /// takes part once [`rebuilt`](Self::rebuilt) has returned.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// assert!(!world.is_replacement());
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn is_replacement(&self) -> bool {
+        self.pe().placement().is_replacement
+    }
+
+    /// The PEs of which a replacement has joined the job, the first one first. The others let it
+    /// in by [`rebuilt`](Self::rebuilt). Not collective, and it never ends. Where there are no
+    /// replacements, the stream waits.
+    pub fn rejoined(&self) -> RejoinStream {
+        RejoinStream { pe: Arc::clone(self.pe()), count: 0 }
+    }
+
+    /// The world of all PEs, when each that was lost has a [replacement](Self::rejoined).
+    /// Collective over all PEs, the replacements included, whatever each has called last. An
+    /// extension: the specification has no lost PEs.
+    ///
+    /// The new world has teams of its own, for all PEs and for those of this host, and a default
+    /// context. It shares everything else with the old one: memory, and the end of both. The teams of the old world stay
+    /// revoked. Allocating and freeing are collective over all PEs again. What was allocated before
+    /// is there on a replacement too, zeroed: [`unclaimed`](Self::unclaimed) has handles to it.
+    ///
+    /// # Errors
+    /// [`Error::PeLost`] on every PE if one is lost and has no replacement yet, or is lost
+    /// meanwhile: it may be called again. [`Error::Unsupported`] in a job that ends when a PE is
+    /// lost.
+    ///
+    /// ```no_run
+    /// # async fn serve(_: &oxshmem::World) -> oxshmem::Result<()> { Ok(()) }
+    /// # async fn example(mut world: oxshmem::World) -> oxshmem::Result<()> {
+    /// use oxshmem::Error;
+    ///
+    /// let mut rejoined = world.rejoined();
+    /// let mut is_new = world.is_replacement();
+    /// loop {
+    ///     if !is_new {
+    ///         match serve(&world).await {
+    ///             Err(Error::PeLost { .. }) => rejoined.next().await,
+    ///             other => return other,
+    ///         };
+    ///     }
+    ///     while let Ok(whole) = world.rebuilt().await {
+    ///         (world, is_new) = (whole, false);
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    pub async fn rebuilt(&self) -> Result<Self> {
+        let spaces = &self.0.spaces;
+        let arenas: Vec<&Arc<Arena>> = spaces.all().flat_map(|space| &*space.arenas).collect();
+        for arena in &arenas {
+            arena.team().idle().await;
+        }
+        let Rebuilt { teams, given } = self.team().rebuilt(&changes_of(&arenas)).await?;
+        let news = have_alike(&arenas, &teams[0], &given).await?;
+        if self.is_replacement() {
+            lock(&self.0.joined.unclaimed).extend(news);
+        }
+        Ok(self.with_teams(teams))
+    }
+
+    /// On a replacement, handles to the memory that the others had allocated before
+    /// [`rebuilt`](Self::rebuilt) returned first, in the order in which they did, partition by
+    /// partition; later, and on other PEs, nothing. Memory that all others have dropped, but is not
+    /// reclaimed yet, is among it. Not collective.
+    ///
+    /// What of it is dropped is given up.
+    pub fn unclaimed(&self) -> Vec<Unclaimed> {
+        std::mem::take(&mut *lock(&self.0.joined.unclaimed)).into_iter().map(Unclaimed).collect()
+    }
+}
+
+/// The PEs of which replacements have joined: see [`World::rejoined`].
+#[derive(Debug)]
+#[must_use = "a stream does nothing unless it is polled"]
+pub struct RejoinStream {
+    pe: Arc<Pe>,
+    count: usize,
+}
+
+impl RejoinStream {
+    /// The next one, which it waits for. Dropping the future loses none.
+    pub async fn next(&mut self) -> usize {
+        std::future::poll_fn(|cx| self.poll_rejoined(cx)).await
+    }
+
+    fn poll_rejoined(&mut self, cx: &Context<'_>) -> Poll<usize> {
+        let Some(losses) = self.pe.losses() else { return Poll::Pending };
+        losses.poll_rejoined(self.count, cx).map(|pe| {
+            self.count += 1;
+            pe
+        })
+    }
+}
+
+impl Stream for RejoinStream {
+    type Item = usize;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<usize>> {
+        self.poll_rejoined(cx).map(Some)
+    }
 }
 
 /// The PEs that a job loses: see [`World::losses`].

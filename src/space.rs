@@ -50,6 +50,13 @@ impl Spaces {
         Self { cpu, gpu, default }
     }
 
+    /// The same spaces, where all PEs that have them are those of `team`.
+    pub(crate) fn of_team(&self, team: &Team) -> Self {
+        let of_team = |space: &Space| Space { arenas: Arc::clone(&space.arenas), team: team.clone() };
+        let Self { cpu, gpu, default } = self;
+        Self { cpu: cpu.as_ref().map(of_team), gpu: gpu.as_ref().map(of_team), default: of_team(default) }
+    }
+
     pub(crate) fn default(&self) -> &Space {
         &self.default
     }

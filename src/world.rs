@@ -14,7 +14,7 @@ use oxshmem_base::{
 };
 use oxshmem_net::Simulation;
 use oxshmem_ops::{Context, ContextOptions, context::Sharing, stream::Gpu};
-use oxshmem_spaces::{Pe, device::kernel::DeviceHandle};
+use oxshmem_spaces::{Pe, allocation::Allocation, device::kernel::DeviceHandle};
 use oxshmem_teams::Team;
 
 use crate::{faults::Watched, partition, space::Spaces};
@@ -45,14 +45,23 @@ pub(crate) struct Inner {
     pub(crate) team: Team,
     shared: Team,
     pub(crate) context: Context,
+    pub(crate) joined: Arc<Joined>,
+}
+
+/// That the PE has joined its job, until the last world of it is gone: there is another one each
+/// time that replacements of PEs were let in.
+pub(crate) struct Joined {
+    pe: Arc<Pe>,
     /// The `finalize` that was begun.
     pub(crate) ending: Mutex<Option<Shared<Ending>>>,
     /// Whether a caller has its outcome.
     pub(crate) has_ended: AtomicBool,
+    /// Of a replacement: memory that it has no other handles to.
+    pub(crate) unclaimed: Mutex<Vec<Arc<Allocation>>>,
     _watched: Option<Watched>,
 }
 
-impl Drop for Inner {
+impl Drop for Joined {
     fn drop(&mut self) {
         self.pe.abandon();
     }
@@ -94,18 +103,22 @@ impl World {
         let [team, shared] = Team::predefined(&pe);
         let spaces = Spaces::new(&pe, &team);
         let context = team.default_context();
-        let inner = Inner {
-            pe,
-            spaces,
-            team,
-            shared,
-            context,
+        let joined = Joined {
+            pe: Arc::clone(&pe),
             ending: Mutex::new(None),
             has_ended: AtomicBool::new(false),
+            unclaimed: Mutex::default(),
             _watched: watched,
         };
-        partition::announce(&inner.pe, inner.spaces.partitions());
-        Self(Arc::new(inner))
+        partition::announce(&pe, spaces.partitions());
+        Self(Arc::new(Inner { pe, spaces, team, shared, context, joined: Arc::new(joined) }))
+    }
+
+    /// The same PE's world with these teams, of all PEs and of those of its host.
+    pub(crate) fn with_teams(&self, [team, shared]: [Team; 2]) -> Self {
+        let (pe, joined) = (Arc::clone(&self.0.pe), Arc::clone(&self.0.joined));
+        let (spaces, context) = (self.0.spaces.of_team(&team), team.default_context());
+        Self(Arc::new(Inner { pe, spaces, team, shared, context, joined }))
     }
 
     /// Switches the recording of what this PE does on or off, where `SHMEM_TRACE` asks for one;

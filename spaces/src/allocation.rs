@@ -275,24 +275,24 @@ impl SymHeap {
         self.state().heap.encode()
     }
 
-    /// Makes it what it is on a PE that has made more changes. Blocks that are new here are given
-    /// up, as this PE has no handle to them. The next agreement looks from the first block on.
-    /// False if the bytes are of no heap.
+    /// Makes it what it is on a PE that has made more changes. Returns handles to the blocks that
+    /// are new here, in the order in which they were allocated. The next agreement looks from the
+    /// first block on. `None` if the bytes are of no heap.
     ///
     /// # Safety
     /// As for [`alloc`](Self::alloc): what this PE has made of changes is the beginning of what the
     /// other PE has made, whose [`encode`](Self::encode) gave this.
-    pub unsafe fn adopt(&self, changes: u64, bytes: &[u8]) -> bool {
-        self.changing(|state| {
-            let Some(heap) = state.heap.decoded(bytes) else { return false };
-            let news = heap.live().map(|block| block.id);
-            let news = news.filter(|&id| state.heap.offset_of(id).is_none());
-            state.released.extend(news.collect::<Vec<_>>());
+    pub unsafe fn adopt(self: &Arc<Self>, changes: u64, bytes: &[u8]) -> Option<Vec<Arc<Allocation>>> {
+        let news = self.changing(|state| {
+            let heap = state.heap.decoded(bytes)?;
+            let is_new = |block: &&Block| state.heap.offset_of(block.id).is_none();
+            let news: Vec<Block> = heap.live().filter(is_new).copied().collect();
             state.released.retain(|&id| heap.offset_of(id).is_some());
             // What is counted next is this change.
             (state.heap, state.cursor, state.changes) = (heap, 0, changes - 1);
-            true
-        })
+            Some(news)
+        });
+        news.map(|news| news.into_iter().map(|block| self.allocation(Some(block))).collect())
     }
 
     /// What the heap holds. Blocks that are given up, but not by all PEs yet, count as used.

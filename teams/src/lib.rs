@@ -46,4 +46,4 @@ pub use queue::{Collective, Ended, Outcome};
 pub use reduction::{Arithmetic, Bitwise, Complex, LongDouble, Ordered};
 #[doc(hidden)]
 pub use team::places::{Made, PlaceBits, TeamPlaces};
-pub use team::{InTeam, Survivors, Team, TeamConfig, agree};
+pub use team::{InTeam, Rebuilt, Survivors, Team, TeamConfig, agree};

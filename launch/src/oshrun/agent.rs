@@ -38,7 +38,7 @@ use super::{
     here::{Ends, Here},
     input::{Input, InputFrom, StdinTo},
     output::{Output, Piece, Stream},
-    pe,
+    pe::{self, Exit},
     places::Places,
     plan::{Plan, check_size, find},
     recordings::Recordings,
@@ -237,7 +237,7 @@ impl<'a> Agent<'a> {
             guardian,
             here,
             boards: HostBoards::new(places.clone()),
-            exchanges: Exchanges::new(places),
+            exchanges: Exchanges::new(places, plan.has_replacements),
             inside: vec![false; plan.n_pes],
             alive,
             plan,
@@ -285,7 +285,7 @@ impl<'a> Agent<'a> {
                 }
                 ended = &mut unguarded, if self.guarded => {
                     self.guarded = false;
-                    let exit = ended.unwrap_or(pe::Exit::Status(1));
+                    let exit = ended.unwrap_or(Exit::Status(1));
                     let pid = self.guardian.pid().as_raw_pid();
                     self.to_launcher.send(&FromAgent::Failed(format!("its guardian process (pid {pid}) {exit}")));
                     self.here.signal_group(Signal::KILL);
@@ -343,6 +343,7 @@ impl<'a> Agent<'a> {
                     self.here.order(pe, Order::Signal(Signal::KILL));
                 }
             }
+            ToAgent::Replace(pe) => self.replace(pe),
             ToAgent::RecordingTaken => self.send_recording(),
             ToAgent::Finish => {
                 self.guarded = false;
@@ -350,6 +351,23 @@ impl<'a> Agent<'a> {
                 self.here.is_over();
                 self.finishing = true;
             }
+        }
+    }
+
+    /// Starts a replacement of PE `pe`.
+    fn replace(&mut self, pe: usize) {
+        if !self.plan.pes.contains(&pe) {
+            return;
+        }
+        self.exchanges.replace(pe);
+        let (pid, failed) = match self.here.replace(pe) {
+            Ok(pid) => (pid, false),
+            Err(_) => (0, true),
+        };
+        self.alive[pe] = !failed;
+        self.to_launcher.send(&FromAgent::Replaced(pe, pid));
+        if failed {
+            self.to_launcher.send(&FromAgent::Exited(pe, Exit::Status(1)));
         }
     }
 
@@ -395,8 +413,13 @@ impl<'a> Agent<'a> {
             Kind::Fetch => self.exchanges.fetch(pe, ticket),
             kind if PASSED_ON.contains(&kind) => {
                 if kind == Kind::Join {
-                    self.boards.joined(pe);
+                    if !self.exchanges.is_replaced(pe) {
+                        self.boards.joined(pe);
+                    }
                     self.inside[pe] = true;
+                } else if kind == Kind::Survives && pe == self.plan.pes.start {
+                    // The leader offers nothing more.
+                    self.exchanges.are_whole();
                 } else if kind == Kind::Finalized {
                     self.inside[pe] = false;
                     self.boards.left(pe, |pe| self.inside[pe]);

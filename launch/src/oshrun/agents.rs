@@ -217,6 +217,11 @@ impl Agents {
         self.links[self.places.hosts().host_of(pe)].send(&ToAgent::KillPe(pe));
     }
 
+    /// Has a replacement of PE `pe` started.
+    pub(super) fn replace(&self, pe: usize) {
+        self.links[self.places.hosts().host_of(pe)].send(&ToAgent::Replace(pe));
+    }
+
     /// Sends a frame to all agents, and returns the hosts that it went to.
     pub(super) fn send_all(&self, frame: &ToAgent) -> Vec<usize> {
         let there = self.links.iter().enumerate().filter(|(_, link)| link.frames.is_some());
@@ -365,6 +370,7 @@ impl ReaderWays {
                 let message = Message::new(kind).ticket(ticket).value(value).with_body(body);
                 JobEvent::Pe(here(pe)?, message.map_or_else(PeEvent::Broken, PeEvent::Message))
             }
+            FromAgent::Replaced(pe, pid) => of_host(HostEvent::Replaced(here(pe)?, pid)),
             FromAgent::Broken { pe, why } => JobEvent::Pe(here(pe)?, PeEvent::Broken(io::Error::other(why))),
             FromAgent::Exited(pe, exit) => JobEvent::Pe(here(pe)?, PeEvent::Exited(exit)),
             FromAgent::Looked { number, looks, awaited } => {

@@ -39,6 +39,8 @@ impl PeEvent {
 pub(super) enum HostEvent {
     /// It has started its PEs as these processes.
     Started(Vec<u32>),
+    /// It has started a replacement of a PE, as this process.
+    Replaced(usize, u32),
     /// It has started nothing, for this reason.
     Refused(String),
     /// What its PEs were in when they were looked at under this number, and those of them that

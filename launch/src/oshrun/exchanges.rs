@@ -4,7 +4,10 @@
 //! A PE's k-th exchange belongs to the job's k-th exchange, and its k-th fetch to its host's k-th
 //! offer.
 
-use std::{collections::VecDeque, io};
+use std::{
+    collections::{HashMap, VecDeque},
+    io,
+};
 
 use oxshmem_job::wire::{self, Kind, Message, TeamRound};
 
@@ -33,13 +36,39 @@ pub(super) struct Exchanges {
     offers: Vec<Offers>,
     /// PEs that join nothing any more.
     lost: Vec<bool>,
+    /// Those of them that have a replacement, which the others have not let in.
+    is_back: Vec<bool>,
+    were_let_in: Vec<usize>,
+    /// PEs that have left in good order.
+    has_left: Vec<bool>,
+    /// How many PEs were lost, and the number of the last loss of each.
+    view: u64,
+    lost_at: Vec<u64>,
     /// Rounds of members of teams that are left.
     rounds: Vec<OpenRound>,
+    /// What PEs gave and offered when the job began, if there are to be replacements.
+    kept: Option<Kept>,
 }
+
+/// What a replacement joins by.
+struct Kept {
+    /// What each PE gave in each exchange, or its last replacement.
+    given: Vec<Vec<Vec<u8>>>,
+    /// What the leader of each host has offered.
+    offers: Vec<Vec<Message>>,
+    /// How many exchanges and offers each replacement has come to, until it is in.
+    joining: HashMap<usize, (usize, usize)>,
+    /// Whether init is over on all PEs.
+    is_whole: bool,
+}
+
+/// A replacement of a PE is in: what it gave in the exchanges.
+pub(super) type Given = Vec<Vec<u8>>;
 
 /// A round that some member has not joined yet.
 struct OpenRound {
     key: [u64; 2],
+    view: u64,
     members: Vec<usize>,
     /// What each member gave, with its ticket.
     given: Vec<Option<(u64, Vec<u8>)>>,
@@ -65,12 +94,19 @@ struct Offers {
 }
 
 impl Exchanges {
-    pub(super) fn new(places: Places) -> Self {
+    /// Those of a job that keeps what replacements need, if there are to be any.
+    pub(super) fn new(places: Places, has_replacements: bool) -> Self {
         let hosts = places.hosts();
         let offers = (0..hosts.n_hosts()).map(|host| Offers::new(hosts.n_pes_of(host) - 1)).collect();
         let n_pes = hosts.n_pes();
         let (joined, fetched) = (vec![0; n_pes], vec![0; n_pes]);
         let lost = vec![false; n_pes];
+        let kept = has_replacements.then(|| Kept {
+            given: Vec::new(),
+            offers: vec![Vec::new(); hosts.n_hosts()],
+            joining: HashMap::new(),
+            is_whole: false,
+        });
         Self {
             n_pes,
             places,
@@ -80,13 +116,85 @@ impl Exchanges {
             fetched,
             offers,
             lost,
+            is_back: vec![false; n_pes],
+            were_let_in: Vec::new(),
+            has_left: vec![false; n_pes],
+            view: 0,
+            lost_at: vec![0; n_pes],
             rounds: Vec::new(),
+            kept,
+        }
+    }
+
+    /// Init is over on all PEs: nothing more is kept.
+    pub(super) fn are_whole(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.is_whole = true;
+        }
+    }
+
+    /// A replacement of PE `pe` is about to join.
+    pub(super) fn replace(&mut self, pe: usize) {
+        if let Some(kept) = &mut self.kept {
+            kept.joining.insert(pe, (0, 0));
+        }
+    }
+
+    /// Whether PE `pe` is a replacement that the others have not let in.
+    pub(super) fn is_replaced(&self, pe: usize) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.joining.contains_key(&pe))
+    }
+
+    /// The replacement of PE `pe` is there, and the others may let it in. What it gave.
+    pub(super) fn rejoined(&mut self, pe: usize) -> Given {
+        let Some(kept) = &mut self.kept else { return Given::new() };
+        self.is_back[pe] = true;
+        kept.given.iter().map(|given| given[pe].clone()).collect()
+    }
+
+    /// PE `pe` has left in good order.
+    pub(super) fn left(&mut self, pe: usize) -> io::Result<Mail> {
+        self.has_left[pe] = true;
+        self.complete_rounds()
+    }
+
+    /// The replacements that the others have let in, once.
+    pub(super) fn take_let_in(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.were_let_in)
+    }
+
+    /// All PEs have let in the replacements that are there, which join from now on what the others
+    /// do.
+    fn let_in(&mut self) {
+        for pe in 0..self.n_pes {
+            if std::mem::take(&mut self.is_back[pe]) {
+                self.lost[pe] = false;
+                self.were_let_in.push(pe);
+                (self.joined[pe], self.fetched[pe]) = (self.first, u64::MAX);
+                self.exchanges.iter_mut().for_each(|exchange| exchange.missing += 1);
+                self.kept.iter_mut().for_each(|kept| _ = kept.joining.remove(&pe));
+            }
         }
     }
 
     /// PE `pe` joins its next exchange, of which it may `want` all contributions. The one that
     /// completes it brings the answers for all.
     pub(super) fn exchange(&mut self, pe: usize, ticket: u64, want: bool, body: Vec<u8>) -> io::Result<Mail> {
+        if let Some(Kept { given, joining, .. }) = &mut self.kept
+            && let Some((index, _)) = joining.get_mut(&pe)
+        {
+            // The others have not let it in, and do not wait for it.
+            let mut alone = vec![Vec::new(); self.n_pes];
+            let given = given.get_mut(*index).unwrap_or(&mut alone);
+            *index += 1;
+            if !body.is_empty() {
+                given[pe] = body;
+            }
+            return Ok(vec![(
+                pe,
+                Message::new(Kind::Exchanged).ticket(ticket).with_body(wire::pack(given))?,
+            )]);
+        }
         let index = self.joined[pe] - self.first;
         if index >= AHEAD {
             return Err(refused("it joins exchanges that no other PE comes to"));
@@ -106,7 +214,9 @@ impl Exchanges {
 
     /// PE `pe` joins nothing any more, and gives nothing to what it has not joined.
     pub(super) fn lost(&mut self, pe: usize) -> io::Result<Mail> {
-        self.lost[pe] = true;
+        (self.lost[pe], self.is_back[pe]) = (true, false);
+        self.view += 1;
+        self.lost_at[pe] = self.view;
         let joined = (self.joined[pe] - self.first) as usize;
         self.exchanges.iter_mut().skip(joined).for_each(|exchange| exchange.missing -= 1);
         let mut mail = self.complete_rounds()?;
@@ -116,7 +226,7 @@ impl Exchanges {
 
     /// PE `pe` joins a round of the members of a team that are left.
     pub(super) fn regroup(&mut self, pe: usize, ticket: u64, body: &[u8]) -> io::Result<Mail> {
-        let TeamRound { key, members, given } = TeamRound::decode(body)
+        let TeamRound { key, view, members, given } = TeamRound::decode(body)
             .ok_or_else(|| refused("what it gives the other members of a team is malformed"))?;
         let Some(me) = members.iter().position(|&member| member == pe) else {
             return Err(refused("it is no member of the team that it is to make anew"));
@@ -129,7 +239,7 @@ impl Exchanges {
             Some(open) => open,
             None => {
                 let given = vec![None; members.len()];
-                self.rounds.push(OpenRound { key, members, given });
+                self.rounds.push(OpenRound { key, view, members, given });
                 let last = self.rounds.len() - 1;
                 &mut self.rounds[last]
             }
@@ -140,25 +250,37 @@ impl Exchanges {
 
     /// Answers the rounds in which nobody is missing that is not lost.
     fn complete_rounds(&mut self) -> io::Result<Mail> {
-        let view = self.lost.iter().filter(|&&lost| lost).count() as i32;
+        let view = self.view as i32;
         let mut mail = Mail::new();
-        let Self { rounds, lost, .. } = self;
-        let is_over = |round: &mut OpenRound| {
-            round.members.iter().zip(&round.given).all(|(&pe, given)| given.is_some() || lost[pe])
+        let Self { rounds, lost, is_back, has_left, lost_at, .. } = self;
+        let is_missing = |pe: usize, round: &OpenRound| match round.key {
+            TeamRound::REBUILT => lost[pe] && !is_back[pe] || has_left[pe],
+            // A replacement is no member of a team that was made before.
+            _ => lost[pe] || lost_at[pe] > round.view,
         };
-        for OpenRound { members, given, .. } in rounds.extract_if(.., is_over) {
+        let is_over = |round: &mut OpenRound| {
+            let mut members = round.members.iter().zip(&round.given);
+            members.all(|(&pe, given)| given.is_some() || is_missing(pe, round))
+        };
+        let over: Vec<OpenRound> = rounds.extract_if(.., is_over).collect();
+        let mut are_all_back = false;
+        for round in over {
             // What one that was lost since has given is of no use any more.
-            let of_living = |(pe, given): (usize, &Option<(u64, Vec<u8>)>)| match given {
-                Some((_, bytes)) if !lost[pe] => bytes.clone(),
+            let of_living = |(&pe, given): (&usize, &Option<(u64, Vec<u8>)>)| match given {
+                Some((_, bytes)) if !is_missing(pe, &round) => bytes.clone(),
                 _ => Vec::new(),
             };
-            let all: Vec<Vec<u8>> = members.iter().copied().zip(&given).map(of_living).collect();
+            let all: Vec<Vec<u8>> = round.members.iter().zip(&round.given).map(of_living).collect();
+            are_all_back |= round.key == TeamRound::REBUILT && !all.iter().any(Vec::is_empty);
             let answer = Message::new(Kind::Regrouped).value(view).with_body(wire::pack(&all))?;
-            for (pe, given) in members.into_iter().zip(given) {
-                if let Some((ticket, _)) = given.filter(|_| !lost[pe]) {
-                    mail.push((pe, answer.clone().ticket(ticket)));
+            for (&pe, given) in round.members.iter().zip(&round.given) {
+                if let Some((ticket, _)) = given.as_ref().filter(|_| !is_missing(pe, &round)) {
+                    mail.push((pe, answer.clone().ticket(*ticket)));
                 }
             }
+        }
+        if are_all_back {
+            self.let_in();
         }
         Ok(mail)
     }
@@ -168,6 +290,9 @@ impl Exchanges {
         let mut mail = Mail::new();
         while self.exchanges.front().is_some_and(|exchange| exchange.missing == 0) {
             let Some(Exchange { tickets, given, .. }) = self.exchanges.pop_front() else { break };
+            if let Some(kept) = self.kept.as_mut().filter(|kept| !kept.is_whole) {
+                kept.given.push(given.clone());
+            }
             // One body for all, so that an answer costs what its recipient's copy costs.
             let nothing = Message::new(Kind::Exchanged);
             let all = nothing.clone().with_body(wire::pack(&given))?;
@@ -185,6 +310,9 @@ impl Exchanges {
         let (hosts, host) = (self.places.hosts(), self.places.hosts().host_of(pe));
         if hosts.leader_of(host) != pe {
             return Err(refused("it offers something, and is not its host's leader"));
+        }
+        if let Some(kept) = self.kept.as_mut().filter(|kept| !kept.is_whole) {
+            kept.offers[host].push(message.clone().as_kind(Kind::Offered));
         }
         let host = &mut self.offers[host];
         if host.open.len() as u64 >= AHEAD {
@@ -217,6 +345,14 @@ impl Exchanges {
     /// PE `pe` asks for its host's next offer.
     pub(super) fn fetch(&mut self, pe: usize, ticket: u64) -> io::Result<Mail> {
         let (hosts, host) = (self.places.hosts(), self.places.hosts().host_of(pe));
+        if let Some(Kept { offers, joining, .. }) = &mut self.kept
+            && let Some((_, index)) = joining.get_mut(&pe)
+        {
+            let offer =
+                offers[host].get(*index).ok_or_else(|| refused("it asks for what no PE has offered"))?;
+            *index += 1;
+            return Ok(vec![(pe, offer.clone().ticket(ticket))]);
+        }
         if hosts.leader_of(host) == pe {
             return Err(refused("it asks for what it offers itself"));
         }
@@ -267,7 +403,7 @@ mod tests {
     use super::*;
 
     fn exchanges(hosts: Hosts) -> Exchanges {
-        Exchanges::new(Places::new(hosts, "node1"))
+        Exchanges::new(Places::new(hosts, "node1"), false)
     }
 
     fn tickets(mail: Mail) -> Vec<(usize, u64)> {

@@ -75,6 +75,8 @@ pub(super) enum ToAgent {
     RecordingTaken,
     /// Kills one PE.
     KillPe(usize),
+    /// Starts a replacement of one PE.
+    Replace(usize),
 }
 
 /// What an agent sends.
@@ -84,6 +86,8 @@ pub(super) enum FromAgent {
     Refused(String),
     /// It has started its PEs as these processes.
     Started(Vec<u32>),
+    /// It has started a replacement of a PE, as this process.
+    Replaced(usize, u32),
     /// A message of a PE, with its ticket.
     Pe { pe: usize, ticket: u64, letter: Letter },
     /// A PE cannot be talked to.
@@ -139,6 +143,7 @@ impl ToAgent {
             Self::Finish => frame.byte(13),
             Self::RecordingTaken => frame.byte(14),
             Self::KillPe(pe) => frame.byte(15).number(*pe as u64),
+            Self::Replace(pe) => frame.byte(16).number(*pe as u64),
         };
         frame.finish()
     }
@@ -169,6 +174,7 @@ impl ToAgent {
             13 => Self::Finish,
             14 => Self::RecordingTaken,
             15 => Self::KillPe(frame.count()?),
+            16 => Self::Replace(frame.count()?),
             _ => return None,
         };
         frame.0.is_empty().then_some(decoded)
@@ -208,6 +214,7 @@ impl FromAgent {
             Self::Beat => frame.byte(12),
             Self::Done => frame.byte(13),
             Self::Recording { pe, at, bytes } => frame.byte(14).number(*pe as u64).number(*at).bytes(bytes),
+            Self::Replaced(pe, pid) => frame.byte(15).number(*pe as u64).number(u64::from(*pid)),
         };
         frame.finish()
     }
@@ -251,6 +258,7 @@ impl FromAgent {
                 let (pe, at) = (frame.count()?, frame.number()?);
                 Self::Recording { pe, at, bytes: frame.bytes()?.to_vec() }
             }
+            15 => Self::Replaced(frame.count()?, u32::try_from(frame.number()?).ok()?),
             _ => return None,
         };
         frame.0.is_empty().then_some(decoded)
@@ -367,7 +375,8 @@ impl Encoder {
         for (name, value) in variables {
             self.os(name).os(value);
         }
-        let Plan { tag_output, bind_to, stdin, trace, folder, name, arguments, .. } = plan;
+        let Plan { has_replacements, tag_output, bind_to, stdin, trace, folder, name, arguments, .. } = plan;
+        self.byte((*has_replacements).into());
         self.byte((*tag_output).into()).byte(u8::from(*bind_to == BindTo::Core));
         self.byte(match stdin {
             StdinTo::None => 0,
@@ -465,6 +474,7 @@ impl<'a> Decoder<'a> {
         let distribution: Distribution = self.text()?.parse().ok()?;
         let (simulated, machine) = (self.flag()?, self.text()?);
         let variables = self.list(16, |frame| Some((frame.os()?, frame.os()?)))?;
+        let has_replacements = self.flag()?;
         let tag_output = self.flag()?;
         let bind_to = if self.flag()? { BindTo::Core } else { BindTo::None };
         let stdin = match self.byte()? {
@@ -488,6 +498,7 @@ impl<'a> Decoder<'a> {
             simulated,
             machine,
             variables,
+            has_replacements,
             tag_output,
             bind_to,
             stdin,

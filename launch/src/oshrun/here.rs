@@ -1,6 +1,12 @@
 //! The PEs of this machine: how they are started, reached and waited for.
 
-use std::{io, ops::Range, os::fd::OwnedFd, path::Path};
+use std::{
+    io,
+    ops::Range,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
 
 use oxshmem_job::{lifeline::Lifeline, wire::Message};
 use rustix::process::Signal;
@@ -32,7 +38,17 @@ pub(super) struct Here<'a> {
     relays: JoinSet<()>,
     /// Tells the relays that nothing more will be printed.
     over: watch::Sender<bool>,
-    _lifeline: Lifeline,
+    lifeline: Lifeline,
+    /// What replacements are started with.
+    again: Again,
+}
+
+/// What replacements are started with.
+struct Again {
+    plan: Plan,
+    program: PathBuf,
+    output: Output,
+    events: mpsc::UnboundedSender<JobEvent>,
 }
 
 /// What the PEs of a machine read, print and report to.
@@ -53,10 +69,10 @@ impl<'a> Here<'a> {
     ) -> Result<Self, String> {
         let cannot = |error: io::Error| format!("cannot start: {error}");
         let lifeline = Lifeline::of_group(guardian.pid()).map_err(cannot)?;
-        let starter = Starter::new(plan, program, guardian.pid(), &lifeline, ends.input).map_err(cannot)?;
+        let starter = Starter::new(plan, program, guardian.pid(), &lifeline).map_err(cannot)?;
         let mut started = Vec::with_capacity(plan.pes.len());
         for number in plan.pes.clone() {
-            match starter.start(number) {
+            match starter.start(number, ends.input.of(number), false) {
                 Ok(pe) => started.push(pe),
                 Err(error) => {
                     guardian.signal_group(Signal::KILL);
@@ -75,35 +91,58 @@ impl<'a> Here<'a> {
             to_pes: Vec::with_capacity(started.len()),
             relays: JoinSet::new(),
             over: watch::Sender::new(false),
-            _lifeline: lifeline,
+            lifeline,
+            again: Again {
+                plan: plan.clone(),
+                program: program.to_owned(),
+                output: ends.output.clone(),
+                events: ends.events.clone(),
+            },
         };
-        here.attend_all(plan, started, ends).map_err(cannot)?;
+        let mut inputs = Vec::new();
+        for (number, mut pe) in plan.pes.clone().zip(started) {
+            let input = pe.child.stdin.take().map(|stdin| stdin.into_owned_fd()).transpose();
+            inputs.extend(input.map_err(cannot)?);
+            let to_pe = here.attend(number, pe).map_err(cannot)?;
+            here.to_pes.push(to_pe);
+        }
+        ends.input.feed(inputs);
         Ok(here)
     }
 
-    fn attend_all(&mut self, plan: &Plan, started: Vec<Pe>, ends: &Ends<'_>) -> io::Result<()> {
-        let mut inputs = Vec::new();
-        for (number, Pe { mut child, socket }) in plan.pes.clone().zip(started) {
-            if let Some(stdin) = child.stdin.take() {
-                inputs.push(stdin.into_owned_fd()?);
-            }
-            let stdout = child.stdout.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
-            let stderr = child.stderr.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
-            for (stream, pipe) in [(Stream::Out, stdout), (Stream::Err, stderr)] {
-                let Some(pipe) = pipe else { continue };
-                let from = pipe::Receiver::from_owned_fd(pipe)?;
-                let (output, over) = (ends.output.clone(), self.over.subscribe());
-                self.relays.spawn(relay(number, stream, plan.tag_output, from, output, over));
-            }
-            let (to_pe, orders) = mpsc::unbounded_channel();
-            self.to_pes.push(to_pe);
-            let report = EventSender { pe: number, events: ends.events.clone() };
-            // SAFETY: `AsyncFd` owns the descriptor, and nothing closes it in between.
-            let socket: AsyncFd<OwnedFd> = unsafe { AsyncFd::register(socket)? };
-            tokio::spawn(attend(child, socket, orders, report));
+    /// Starts a replacement of PE `pe`, whose process it returns. It reads no input.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(super) fn replace(&mut self, pe: usize) -> io::Result<u32> {
+        let Again { plan, program, .. } = &self.again;
+        let starter = Starter::new(plan, program, self.guardian.pid(), &self.lifeline)?;
+        let started = starter.start(pe, Stdio::null(), true)?;
+        let (pid, place) = (started.child.id().unwrap_or_default(), pe - self.pes.start);
+        self.to_pes[place] = self.attend(pe, started)?;
+        self.pids[place] = pid;
+        Ok(pid)
+    }
+
+    /// Attends PE `number`, which has been started, until its process ends. Returns where orders
+    /// about it go.
+    fn attend(&mut self, number: usize, pe: Pe) -> io::Result<mpsc::UnboundedSender<Order>> {
+        let Pe { mut child, socket } = pe;
+        let Again { plan, output, events, .. } = &self.again;
+        let stdout = child.stdout.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
+        let stderr = child.stderr.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
+        for (stream, pipe) in [(Stream::Out, stdout), (Stream::Err, stderr)] {
+            let Some(pipe) = pipe else { continue };
+            let from = pipe::Receiver::from_owned_fd(pipe)?;
+            let (output, over) = (output.clone(), self.over.subscribe());
+            self.relays.spawn(relay(number, stream, plan.tag_output, from, output, over));
         }
-        ends.input.feed(inputs);
-        Ok(())
+        let (to_pe, orders) = mpsc::unbounded_channel();
+        let report = EventSender { pe: number, events: events.clone() };
+        // SAFETY: `AsyncFd` owns the descriptor, and nothing closes it in between.
+        let socket: AsyncFd<OwnedFd> = unsafe { AsyncFd::register(socket)? };
+        tokio::spawn(attend(child, socket, orders, report));
+        Ok(to_pe)
     }
 
     /// The processes of the PEs.

@@ -2,7 +2,6 @@
 
 use std::{collections::VecDeque, io, pin::pin, time::Duration};
 
-use oxshmem_base::settings::OnLoss;
 use oxshmem_job::wire::{Kind, TELL_NOTHING};
 use rustix::process::Signal;
 use tokio::{
@@ -18,7 +17,7 @@ use super::{
     exchanges::Exchanges,
     frame::ToAgent,
     guardian::Guardian,
-    lifecycle::{About, Known, Lifecycle, Step, TO_END, TO_HEED, Verdict},
+    lifecycle::{About, Known, Lifecycle, Step, Survival, TO_END, TO_HEED, Verdict},
     options::RunOptions,
     output::{Loss, Output},
     pe::Exit,
@@ -29,6 +28,7 @@ use super::{
 };
 
 mod blame;
+mod replacing;
 
 use blame::{Held, TO_BLAME};
 
@@ -56,7 +56,7 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
         Err(NotStarted::Interrupted(signal)) => return Ok(Verdict::of_signal(signal)),
     };
     let outlets = Outlets { output, losses };
-    let mut job = Job::new(places, reach, pids, (events, outlets), options.on_loss);
+    let mut job = Job::new(places, reach, pids, (events, outlets), options.survival);
     early.into_iter().for_each(|event| job.take_event(event));
     for signal in missed {
         if let Some(step) = job.lifecycle.signalled(signal) {
@@ -113,6 +113,7 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
                 job.declare_lost(host, &how);
                 None
             }
+            () = at(job.to_replace.front().map(|_| job.replace_at)) => job.replace(),
             () = at(job.leaving.front().map(|&(_, at)| at)) => {
                 let left = job.leaving.pop_front();
                 left.and_then(|(pe, _)| job.lifecycle.stays(pe))
@@ -154,6 +155,9 @@ struct Job<'a> {
     /// Hosts that are out of reach, how, and when their PEs are sure to have ended: then they are
     /// lost, and the job goes on.
     dying: Vec<(usize, String, Instant)>,
+    /// PEs of which a replacement is to be started, and when the next one is.
+    to_replace: VecDeque<usize>,
+    replace_at: Instant,
     /// PEs that take no part any more, and how long they have to end if the job goes on.
     leaving: VecDeque<(usize, Instant)>,
     /// The job is to end, whether or not its output is read.
@@ -194,12 +198,12 @@ impl<'a> Job<'a> {
         reach: Reach<'a>,
         pids: Vec<u32>,
         (events, outlets): (mpsc::UnboundedReceiver<JobEvent>, Outlets),
-        on_loss: OnLoss,
+        survival: Survival,
     ) -> Self {
         Self {
             reach,
-            lifecycle: Lifecycle::new(places.clone(), pids.into_iter(), on_loss),
-            exchanges: Exchanges::new(places.clone()),
+            lifecycle: Lifecycle::new(places.clone(), pids.into_iter(), survival),
+            exchanges: Exchanges::new(places.clone(), survival.respawns > 0),
             diagnosis: Diagnosis::new(places),
             last_seen: String::new(),
             looking: Vec::new(),
@@ -212,6 +216,8 @@ impl<'a> Job<'a> {
             kill_at: None,
             held: Held::default(),
             dying: Vec::new(),
+            to_replace: VecDeque::new(),
+            replace_at: Instant::now(),
             leaving: VecDeque::new(),
             hasten: false,
         }
@@ -255,6 +261,7 @@ impl<'a> Job<'a> {
                 }
             }
             HostEvent::Gone(how) | HostEvent::Refused(how) => self.lose(host, &how),
+            HostEvent::Replaced(pe, pid) => self.lifecycle.replaced(pe, pid),
             HostEvent::Started(_) => {}
         }
     }
@@ -331,7 +338,8 @@ impl<'a> Job<'a> {
         let ticket = message.ticket;
         let mail = match message.kind {
             Kind::Join => {
-                if let Some(boards) = self.reach.boards() {
+                let is_replaced = self.exchanges.is_replaced(pe);
+                if let Some(boards) = self.reach.boards().filter(|_| !is_replaced) {
                     boards.joined(pe);
                 }
                 return self.lifecycle.joined(pe);
@@ -341,8 +349,11 @@ impl<'a> Job<'a> {
                 return None;
             }
             Kind::Survives => {
-                self.lifecycle.survives(pe);
-                return None;
+                let step = self.lifecycle.survives(pe);
+                if self.lifecycle.was_whole() {
+                    self.exchanges.are_whole();
+                }
+                return step;
             }
             Kind::Abandoned => {
                 self.lifecycle.abandoned(pe);
@@ -352,7 +363,7 @@ impl<'a> Job<'a> {
             Kind::Finalized => {
                 self.lifecycle.finalized(pe);
                 self.left(pe);
-                return None;
+                self.exchanges.left(pe)
             }
             Kind::Abort => {
                 let (status, why) = (message.value, message.into_body().unwrap_or_default());
@@ -371,14 +382,17 @@ impl<'a> Job<'a> {
             Kind::Fetch => self.exchanges.fetch(pe, ticket),
             Kind::Regroup => {
                 let body = message.into_body();
-                body.and_then(|body| self.exchanges.regroup(pe, ticket, &body))
+                let mail = body.and_then(|body| self.exchanges.regroup(pe, ticket, &body));
+                self.exchanges.take_let_in().into_iter().for_each(|pe| self.lifecycle.let_in(pe));
+                mail
             }
             Kind::Exchanged
             | Kind::Offered
             | Kind::Regrouped
             | Kind::GlobalExit
             | Kind::Lost
-            | Kind::Loss => Err(io::ErrorKind::InvalidData.into()),
+            | Kind::Loss
+            | Kind::Rejoined => Err(io::ErrorKind::InvalidData.into()),
         };
         match mail.and_then(|mail| self.reach.deliver(mail)) {
             Ok(()) => None,
@@ -446,6 +460,11 @@ impl<'a> Job<'a> {
         }
         match step {
             Step::GoOn => self.go_on(),
+            Step::Inform(pe) => {
+                let history = self.lifecycle.history().into_iter().map(|message| (pe, message));
+                self.serve(Ok(history.collect()));
+            }
+            Step::Rejoin(pe) => self.rejoin(pe),
             Step::KillPe(pe) => self.reach.kill_pe(pe),
             Step::Show => self.look(Why::Show),
             Step::Forward(Signal::USR2) => self.reach.signal_pes(Signal::USR2, None),
@@ -465,19 +484,6 @@ impl<'a> Job<'a> {
             Step::Kill => {
                 self.reach.signal_group(Signal::KILL);
                 (self.term_at, self.kill_at) = (None, None);
-            }
-        }
-    }
-
-    /// PEs are lost, and the job goes on: others wait for them no more.
-    fn go_on(&mut self) {
-        for (pe, message) in self.lifecycle.take_losses() {
-            self.tell(format!("oshrun: {message}\n"));
-            let mail = self.exchanges.lost(pe).and_then(|mail| self.reach.deliver(mail));
-            if let Err(error) = mail
-                && let Some(step) = self.lifecycle.unserved(&error)
-            {
-                self.take(step);
             }
         }
     }

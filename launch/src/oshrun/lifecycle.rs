@@ -37,6 +37,18 @@ pub(super) enum Step {
     KillPe(usize),
     /// PEs are [lost](Lifecycle::take_losses), and the job goes on.
     GoOn,
+    /// A replacement begins: it is to know what the others know.
+    Inform(usize),
+    /// A replacement is there, which the others may let in.
+    Rejoin(usize),
+}
+
+/// What becomes of the job when a PE is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Survival {
+    pub(super) on_loss: OnLoss,
+    /// How many replacements are started.
+    pub(super) respawns: usize,
 }
 
 /// How the job ended, as far as one can tell from outside.
@@ -87,9 +99,18 @@ pub(super) struct Lifecycle {
     phase: Phase,
     verdict: Option<Verdict>,
     on_loss: OnLoss,
+    /// Whether init was over on all PEs.
+    was_whole: bool,
+    /// How many replacements may be started yet, and of which PEs they are to be.
+    respawns: usize,
+    to_replace: Vec<usize>,
     /// How many PEs were lost in a job that goes on, and those that nothing was done about yet.
     view: u64,
-    losses: Vec<(usize, String)>,
+    losses: Vec<usize>,
+    /// What is to be printed.
+    remarks: Vec<String>,
+    /// What the PEs that still run know of.
+    history: Vec<Message>,
     /// The status of the last of them.
     status_of_lost: u8,
     /// What is to be sent to the PEs that still run.
@@ -107,6 +128,8 @@ struct Member {
     inits: u32,
     /// Whether its init is over, and it goes on without others.
     survives: bool,
+    /// Whether it was lost, and has no replacement that the others have let in.
+    is_lost: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,8 +143,17 @@ enum Phase {
 
 impl Lifecycle {
     /// A job whose PEs run as the processes `pids`.
-    pub(super) fn new(places: Places, pids: impl Iterator<Item = u32>, on_loss: OnLoss) -> Self {
-        let member = |pid| Member { pid, alive: true, exit: None, inside: false, inits: 0, survives: false };
+    pub(super) fn new(places: Places, pids: impl Iterator<Item = u32>, survival: Survival) -> Self {
+        let Survival { on_loss, respawns } = survival;
+        let member = |pid| Member {
+            pid,
+            alive: true,
+            exit: None,
+            inside: false,
+            inits: 0,
+            survives: false,
+            is_lost: false,
+        };
         let pes: Vec<_> = pids.map(member).collect();
         let alive = pes.len();
         Self {
@@ -132,8 +164,13 @@ impl Lifecycle {
             phase: Phase::Running,
             verdict: None,
             on_loss,
+            was_whole: false,
+            respawns,
+            to_replace: Vec::new(),
             view: 0,
             losses: Vec::new(),
+            remarks: Vec::new(),
+            history: Vec::new(),
             status_of_lost: 0,
             notices: Vec::new(),
         }
@@ -146,7 +183,8 @@ impl Lifecycle {
 
     /// The verdict: without one, all is well, unless all PEs were lost.
     pub(super) fn verdict(self) -> Verdict {
-        let status = if self.view as usize == self.pes.len() { self.status_of_lost } else { 0 };
+        let all_lost = self.pes.iter().all(|member| member.is_lost);
+        let status = if all_lost { self.status_of_lost } else { 0 };
         self.verdict.unwrap_or(Verdict { status, message: None, about: About::Nothing })
     }
 
@@ -181,22 +219,85 @@ impl Lifecycle {
         std::mem::take(&mut self.notices)
     }
 
-    /// The PEs that were lost, with what is to be printed, once.
-    pub(super) fn take_losses(&mut self) -> Vec<(usize, String)> {
+    /// The PEs that were lost, once.
+    pub(super) fn take_losses(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.losses)
+    }
+
+    /// What is to be printed, once.
+    pub(super) fn take_remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
+    }
+
+    /// What a replacement is to know: which PEs were lost, and have replacements.
+    pub(super) fn history(&self) -> Vec<Message> {
+        let was_lost = |pe: &usize| self.history.iter().any(|loss| loss.ticket == *pe as u64);
+        let is_back = |pe: &usize| !self.pes[*pe].is_lost || self.pes[*pe].survives;
+        let back = (0..self.pes.len()).filter(|pe| was_lost(pe) && is_back(pe));
+        let back = back.map(|pe| Message::new(Kind::Rejoined).ticket(pe as u64));
+        self.history.iter().cloned().chain(back).collect()
+    }
+
+    /// The PEs that take part in the job, whether or not the others have let them in.
+    pub(super) fn inside(&self) -> Vec<usize> {
+        (0..self.pes.len()).filter(|&pe| self.pes[pe].alive && self.pes[pe].inside).collect()
     }
 
     /// PE `pe` takes part from now on. Every PE must, as often as any other.
     pub(super) fn joined(&mut self, pe: usize) -> Option<Step> {
         let inits = self.pes[pe].inits + 1;
         (self.pes[pe].inside, self.pes[pe].inits) = (true, inits);
+        if self.pes[pe].is_lost {
+            return Some(Step::Inform(pe));
+        }
+        if let Some(lost) = self.pes.iter().position(|other| other.is_lost) {
+            return self.lost(
+                pe,
+                1,
+                &format!(
+                    "called init again in a job that has lost PE {lost}, and has to begin with all of its PEs"
+                ),
+            );
+        }
         let missed = self.pes.iter().position(|other| !other.alive && other.inits < inits)?;
         self.lost(missed, 1, "exited with status 0 without init, which other PEs are in")
     }
 
     /// Init is over on PE `pe`, which goes on without PEs that are lost from now on.
-    pub(super) fn survives(&mut self, pe: usize) {
+    pub(super) fn survives(&mut self, pe: usize) -> Option<Step> {
         self.pes[pe].survives = true;
+        self.was_whole |= self.pes.iter().all(|member| member.survives);
+        self.pes[pe].is_lost.then_some(Step::Rejoin(pe))
+    }
+
+    /// Whether init was over on all PEs.
+    pub(super) fn was_whole(&self) -> bool {
+        self.was_whole
+    }
+
+    /// The PEs that get replacements, once.
+    pub(super) fn take_to_replace(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.to_replace)
+    }
+
+    /// Whether a replacement of PE `pe` is to be started still.
+    pub(super) fn wants_replacement(&self) -> bool {
+        self.phase == Phase::Running && self.alive > 0
+    }
+
+    /// A replacement of PE `pe` runs as this process.
+    pub(super) fn replaced(&mut self, pe: usize, pid: u32) {
+        let member = &mut self.pes[pe];
+        let inits = member.inits.saturating_sub(1);
+        *member =
+            Member { pid, alive: true, exit: None, inside: false, inits, survives: false, is_lost: true };
+        self.leaving.retain(|&other| other != pe);
+        self.alive += 1;
+    }
+
+    /// The others have let in the replacement of PE `pe`.
+    pub(super) fn let_in(&mut self, pe: usize) {
+        self.pes[pe].is_lost = false;
     }
 
     /// PE `pe` takes no part any more, without having left in good order.
@@ -235,6 +336,18 @@ impl Lifecycle {
         self.alive -= 1;
         match self.phase {
             Phase::Ending => None,
+            // A replacement that the others have not let in.
+            Phase::Running if self.pes[pe].is_lost => {
+                if exit != Exit::Status(0) {
+                    self.status_of_lost = exit.code();
+                    let (pid, host) = (self.pes[pe].pid, self.places.host_name(pe));
+                    let how = "before the others had let it in";
+                    self.remarks
+                        .push(format!("the replacement of PE {pe} (pid {pid}, host {host}) {exit} {how}"));
+                    self.replace_again(pe);
+                }
+                Some(Step::GoOn)
+            }
             Phase::Interrupted(signal) => {
                 let status = match exit {
                     Exit::Status(0) if self.pes[pe].inside => Exit::Signal(signal.as_raw()).code(),
@@ -344,7 +457,7 @@ impl Lifecycle {
         }
         if self.goes_on_without() {
             let how = format!("was lost with its host {name}: {}", one_line(how));
-            for pe in newly {
+            for pe in newly.into_iter().filter(|&pe| !self.pes[pe].is_lost).collect::<Vec<_>>() {
                 self.lose(pe, Exit::WithHost.code(), &how);
             }
             return Some(Step::GoOn);
@@ -376,8 +489,7 @@ impl Lifecycle {
 
     /// Whether the job goes on without a PE that ends now: once init is over on all PEs.
     pub(super) fn goes_on_without(&self) -> bool {
-        let all = self.pes.iter().all(|member| member.survives);
-        self.on_loss == OnLoss::Continue && self.phase == Phase::Running && all
+        self.on_loss == OnLoss::Continue && self.phase == Phase::Running && self.was_whole
     }
 
     /// Whether PE `pe` has left in good order.
@@ -388,12 +500,25 @@ impl Lifecycle {
     /// PE `pe` has ended, and the job goes on.
     fn lose(&mut self, pe: usize, status: u8, how: &str) {
         (self.pes[pe].inside, self.status_of_lost) = (false, status);
+        self.pes[pe].is_lost = true;
+        self.replace_again(pe);
         self.view += 1;
         let (pid, host, view) = (self.pes[pe].pid, self.places.host_name(pe), self.view);
-        self.losses
-            .push((pe, format!("PE {pe} (pid {pid}, host {host}) {how}; the job goes on (view {view})")));
+        self.losses.push(pe);
+        self.remarks.push(format!("PE {pe} (pid {pid}, host {host}) {how}; the job goes on (view {view})"));
         let notice = Message::new(Kind::Loss).ticket(pe as u64).value(view as i32).with_body(how.into());
-        self.notices.extend(notice);
+        if let Ok(notice) = notice {
+            self.history.push(notice.clone());
+            self.notices.push(notice);
+        }
+    }
+
+    /// PE `pe` gets a replacement, if there are to be any more, and its host is there.
+    fn replace_again(&mut self, pe: usize) {
+        if self.respawns > 0 && self.pes[pe].exit != Some(Exit::WithHost) {
+            self.respawns -= 1;
+            self.to_replace.push(pe);
+        }
     }
 
     fn lost(&mut self, pe: usize, status: u8, how: &str) -> Option<Step> {

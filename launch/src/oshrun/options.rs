@@ -16,6 +16,7 @@ use oxshmem_job::{host_name, job::JOB_VARIABLE};
 
 use super::{
     input::StdinTo,
+    lifecycle::Survival,
     plan::{BindTo, MOST_PES, Plan, check_size, find},
     slots::{self, Slots},
 };
@@ -26,8 +27,7 @@ pub(super) struct RunOptions {
     /// Which PE is on which host.
     pub(super) hosts: Hosts,
     pub(super) timeout: Option<Duration>,
-    /// What becomes of the job when a PE is lost.
-    pub(super) on_loss: OnLoss,
+    pub(super) survival: Survival,
     /// What PEs are started with.
     pub(super) plan: Plan,
     pub(super) target: Target,
@@ -113,6 +113,11 @@ struct Arguments {
     #[arg(long, value_name = "end|continue")]
     on_loss: Option<OnLoss>,
 
+    /// Starts the program again in the place of a PE that is lost, at most this many times in all,
+    /// and at most once a second. For jobs that continue
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    respawn: usize,
+
     /// What each PE is bound to
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     bind_to: BindTo,
@@ -181,6 +186,10 @@ impl RunOptions {
         variables.extend(set.collect::<Result<Vec<_>, _>>().map_err(Stop::Refusal)?);
         variables.extend(trace.iter().map(|folder| (TRACE.into(), folder.into())));
         let on_loss = on_loss(arguments.on_loss, &mut variables).map_err(Stop::Refusal)?;
+        let survival = Survival { on_loss, respawns: arguments.respawn };
+        if survival.respawns > 0 && on_loss == OnLoss::End {
+            return Err(Stop::Refusal("--respawn is for jobs that continue: --on-loss=continue".to_owned()));
+        }
         // Clap has seen to it that there is a number.
         let n_pes = match &fleet {
             Some(fleet) => fleet.hosts.iter().map(|slots| slots.count).sum(),
@@ -240,6 +249,7 @@ impl RunOptions {
             simulated: matches!(target, Target::Here { .. }),
             machine: host_name(),
             variables,
+            has_replacements: survival.respawns > 0,
             tag_output: arguments.tag_output,
             bind_to: arguments.bind_to,
             stdin: arguments.stdin,
@@ -248,7 +258,7 @@ impl RunOptions {
             name,
             arguments: rest,
         };
-        Ok(Self { hosts, timeout: arguments.timeout, on_loss, plan, target })
+        Ok(Self { hosts, timeout: arguments.timeout, survival, plan, target })
     }
 }
 

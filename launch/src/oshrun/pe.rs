@@ -23,10 +23,7 @@ use rustix::{
 };
 use tokio::process::{Child, Command};
 
-use super::{
-    input::Input,
-    plan::{BindTo, Plan},
-};
+use super::plan::{BindTo, Plan};
 
 /// A PE's process that was just started.
 pub(super) struct Pe {
@@ -40,20 +37,18 @@ pub(super) struct Starter<'a> {
     program: &'a Path,
     group: Pid,
     lifeline: &'a Lifeline,
-    input: &'a Input,
     /// The CPUs that PEs are bound to, if they are.
     cpus: Vec<usize>,
 }
 
 impl<'a> Starter<'a> {
-    /// PEs run the file `program`, will join the process group `group`, which ends with `lifeline`,
-    /// and read `input`.
+    /// PEs run the file `program`, and will join the process group `group`, which ends with
+    /// `lifeline`.
     pub(super) fn new(
         plan: &'a Plan,
         program: &'a Path,
         group: Pid,
         lifeline: &'a Lifeline,
-        input: &'a Input,
     ) -> io::Result<Self> {
         let cpus = match plan.bind_to {
             BindTo::None => Vec::new(),
@@ -62,12 +57,12 @@ impl<'a> Starter<'a> {
                 (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect()
             }
         };
-        Ok(Self { plan, program, group, lifeline, input, cpus })
+        Ok(Self { plan, program, group, lifeline, cpus })
     }
 
-    /// Starts PE `pe`. To be called on the main thread: the PE is killed when the calling thread
-    /// ends.
-    pub(super) fn start(&self, pe: usize) -> io::Result<Pe> {
+    /// Starts PE `pe`, or a replacement of it. To be called on the main thread: the PE is killed
+    /// when the calling thread ends.
+    pub(super) fn start(&self, pe: usize, stdin: Stdio, is_replacement: bool) -> io::Result<Pe> {
         let (socket, theirs) = wire::pair()?;
         let job = Job {
             fd: theirs.as_raw_fd(),
@@ -78,6 +73,7 @@ impl<'a> Starter<'a> {
             n_pes: self.plan.n_pes,
             hosts: self.plan.distribution.clone(),
             simulated: self.plan.simulated,
+            is_replacement,
             host: self.plan.machine.clone(),
         };
         let mut command = Command::new(self.program);
@@ -86,7 +82,7 @@ impl<'a> Starter<'a> {
             .args(&self.plan.arguments)
             .envs(self.plan.variables.iter().map(|(name, value)| (name, value)))
             .env(JOB_VARIABLE, job.to_string())
-            .stdin(self.input.of(pe))
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(self.group.as_raw_pid());

@@ -30,6 +30,8 @@ pub(super) struct Plan {
     /// What the machine is called.
     pub(super) machine: String,
     pub(super) variables: Vec<(OsString, OsString)>,
+    /// Whether PEs that are lost may get replacements.
+    pub(super) has_replacements: bool,
     pub(super) tag_output: bool,
     pub(super) bind_to: BindTo,
     pub(super) stdin: StdinTo,

@@ -84,6 +84,20 @@ impl Reach<'_> {
         }
     }
 
+    /// Starts a replacement of PE `pe`. Its process, if it is known already.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(super) fn replace(&mut self, pe: usize) -> io::Result<Option<u32>> {
+        match self {
+            Self::Here(here, _) => here.replace(pe).map(Some),
+            Self::Agents(agents) => {
+                agents.replace(pe);
+                Ok(None)
+            }
+        }
+    }
+
     /// Stops with the PEs, which the terminal does not stop since they are in process groups of
     /// their own, and goes on with them.
     pub(super) async fn pause(&mut self) {

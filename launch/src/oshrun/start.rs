@@ -185,7 +185,7 @@ fn host_event(
         }
         HostEvent::Refused(why) => return Err(format!("host {name}: {why}")),
         HostEvent::Gone(how) => return Err(format!("cannot start on host {name}: {how}")),
-        HostEvent::Looked { .. } | HostEvent::Ending(_) | HostEvent::Done => {}
+        HostEvent::Looked { .. } | HostEvent::Ending(_) | HostEvent::Replaced(..) | HostEvent::Done => {}
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ pub const JOB_VARIABLE: &str = "OXSHMEM_JOB";
 const MOST_PROCESSES: usize = 1 << 22;
 
 /// What [`JOB_VARIABLE`] says:
-/// `fd=7,inode=4711,life=8,end=4712,pe=0,n=4,hosts=3+1,fake=1,host=node1`.
+/// `fd=7,inode=4711,life=8,end=4712,pe=0,n=4,hosts=3+1,fake=1,again=0,host=node1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The descriptor of this PE's end of its socket.
@@ -34,6 +34,8 @@ pub struct Job {
     pub hosts: Distribution,
     /// Whether one machine simulates all of these hosts.
     pub simulated: bool,
+    /// Whether this PE comes in the place of one that the job has lost.
+    pub is_replacement: bool,
     /// The name of the machine that this PE is on.
     pub host: String,
 }
@@ -50,16 +52,17 @@ impl Job {
             true => hosts.simulated_name(&self.host, hosts.host_of(self.pe)),
             false => self.host.clone(),
         };
-        Ok(Placement::new(self.pe, Arc::new(hosts), name))
+        let placement = Placement::new(self.pe, Arc::new(hosts), name);
+        Ok(Placement { is_replacement: self.is_replacement, ..placement })
     }
 }
 
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { fd, inode, life, end, pe, n_pes, hosts, simulated, host } = self;
-        let fake = u8::from(*simulated);
+        let Self { fd, inode, life, end, pe, n_pes, hosts, simulated, is_replacement, host } = self;
+        let (fake, again) = (u8::from(*simulated), u8::from(*is_replacement));
         write!(f, "fd={fd},inode={inode},life={life},end={end},pe={pe},n={n_pes},hosts={hosts},")?;
-        write!(f, "fake={fake},host={host}")
+        write!(f, "fake={fake},again={again},host={host}")
     }
 }
 
@@ -83,6 +86,7 @@ impl FromStr for Job {
             n_pes: field(text, "n")?,
             hosts: field(text, "hosts")?,
             simulated: field::<u8>(text, "fake")? != 0,
+            is_replacement: field::<u8>(text, "again")? != 0,
             host: field(text, "host")?,
         };
         let count = 1..=MOST_PROCESSES;
@@ -112,6 +116,7 @@ mod tests {
             n_pes: 6,
             hosts: Distribution::each([1, 2, 3]),
             simulated: true,
+            is_replacement: false,
             host: "node1".to_owned(),
         }
     }

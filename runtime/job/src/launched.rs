@@ -8,7 +8,10 @@ use std::{
     collections::HashMap,
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -32,7 +35,7 @@ use super::{
     claim::Claim,
     job::{JOB_VARIABLE, Job},
     lifeline,
-    losses::{Loss, Losses},
+    losses::{Loss, Losses, Rejoined},
     wire::{self, Kind, Message, TeamRound},
 };
 
@@ -58,6 +61,7 @@ pub struct Launched {
     /// The next ticket. Locked while a message is being sent, so that its parts stay together.
     sending: Mutex<u64>,
     inbox: tokio::sync::Mutex<Arrived>,
+    exchanges: AtomicUsize,
     home: Home,
     /// Until this PE has left the job: a handle to it that is still held must not keep the next
     /// one out.
@@ -102,6 +106,13 @@ impl Arrived {
                     losses.add(Loss::new(pe, view, &String::from_utf8_lossy(&how)));
                 }
             }
+            Kind::Rejoined => {
+                let (pe, n) = (message.ticket as usize, message.value as usize);
+                let given = message.into_body().ok().and_then(|body| wire::unpack(&body, n));
+                if let (Some(losses), Some(given)) = (&self.losses, given) {
+                    losses.add_rejoined(Rejoined { pe, given });
+                }
+            }
             kind => return Some(kind),
         }
         None
@@ -135,6 +146,7 @@ impl Launched {
             // taken for ours.
             sending: Mutex::new(nanoseconds()),
             inbox: tokio::sync::Mutex::default(),
+            exchanges: AtomicUsize::new(0),
             home: Home::here(),
             claim: Mutex::new(Some(claim)),
             lifeline: Mutex::new(lifeline::of_this_process(&job)),
@@ -250,6 +262,7 @@ impl Bootstrap for Launched {
 
     async fn exchange(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
         const CALL: &str = "exchange";
+        self.exchanges.fetch_add(1, Ordering::Relaxed);
         let message = Message::new(Kind::Exchange).with_body(mine);
         let ticket = self.send(CALL, message.map_err(|error| Error::system(CALL, error))?)?;
         let answer = self.answer(CALL, ticket).await?.into_body();
@@ -259,9 +272,11 @@ impl Bootstrap for Launched {
 
     async fn exchange_to_leaders(&self, mine: Vec<u8>) -> Result<Option<Arc<[Vec<u8>]>>> {
         const CALL: &str = "exchange";
-        if self.placement.is_leader() {
+        if self.placement.is_leader() || self.placement.is_replacement {
+            // A replacement finds nothing new in what the leader has shared.
             return self.exchange(mine).await.map(Some);
         }
+        self.exchanges.fetch_add(1, Ordering::Relaxed);
         let message = Message::new(Kind::Exchange).value(wire::TELL_NOTHING).with_body(mine);
         let ticket = self.send(CALL, message.map_err(|error| Error::system(CALL, error))?)?;
         self.answer(CALL, ticket).await.map(|_| None)
@@ -312,15 +327,19 @@ impl Bootstrap for Launched {
         }
     }
 
-    async fn regroup(&self, key: [u64; 2], members: &[usize], mine: Vec<u8>) -> Result<(u64, Vec<Vec<u8>>)> {
+    fn exchanges(&self) -> usize {
+        // Relaxed: init calls them one after the other.
+        self.exchanges.load(Ordering::Relaxed)
+    }
+
+    async fn regroup(&self, round: TeamRound) -> Result<(u64, Vec<Vec<u8>>)> {
         const CALL: &str = "survivors";
-        let round = TeamRound { key, members: members.to_vec(), given: mine };
         let message = Message::new(Kind::Regroup).with_body(round.encode());
         let ticket = self.send(CALL, message.map_err(|error| Error::system(CALL, error))?)?;
         let answer = self.answer(CALL, ticket).await?;
         let view = answer.value as u64;
         let body = answer.into_body().map_err(|error| Error::system(CALL, error))?;
-        let all = wire::unpack(&body, members.len());
+        let all = wire::unpack(&body, round.members.len());
         all.map(|all| (view, all.to_vec())).ok_or_else(|| failed(CALL, "oshrun's answer is malformed"))
     }
 

@@ -43,10 +43,11 @@ pub use common::Common;
 pub use foreign::Foreign;
 pub use launched::Launched;
 pub use local::Local;
-pub use losses::{Loss, Losses};
+pub use losses::{Loss, Losses, Rejoined};
 pub use pmix::Pmix;
 pub use rendezvous::{Met, Rendezvous};
 pub use single::Single;
+pub use wire::TeamRound;
 
 use sealed::Sealed;
 
@@ -80,18 +81,22 @@ pub struct Placement {
     pub hosts: Arc<Hosts>,
     /// The name of this PE's host, for messages.
     pub host: String,
+    /// Whether this PE comes in the place of one that the job has lost. The others have begun
+    /// without it.
+    pub is_replacement: bool,
 }
 
 impl Placement {
     /// That of PE `pe`, whose host is called `host`.
     pub fn new(pe: usize, hosts: Arc<Hosts>, host: String) -> Self {
         let local = hosts.pes_of(hosts.host_of(pe)).collect();
-        Self { pe, n_pes: hosts.n_pes(), local, hosts, host }
+        Self { pe, n_pes: hosts.n_pes(), local, hosts, host, is_replacement: false }
     }
 
-    /// Whether this PE does for its host what one PE must do.
+    /// Whether this PE does for its host what one PE must do. No replacement does: it was done
+    /// before.
     pub fn is_leader(&self) -> bool {
-        self.local.first() == Some(&self.pe)
+        self.local.first() == Some(&self.pe) && !self.is_replacement
     }
 }
 
@@ -212,16 +217,17 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
         None
     }
 
-    /// Gives `mine` to the other `members` of a team, of which this PE is one, and returns how many
-    /// PEs the job has lost and what each member gave, in their order. Those that are lost are not
-    /// waited for, and gave nothing. Collective over those that are left; calls are matched by
-    /// `key`.
-    async fn regroup(
-        &self,
-        _key: [u64; 2],
-        _members: &[usize],
-        _mine: Vec<u8>,
-    ) -> Result<(u64, Vec<Vec<u8>>)> {
+    /// How many exchanges this PE has called. Each replacement calls as many as the PEs that began
+    /// the job.
+    fn exchanges(&self) -> usize {
+        0
+    }
+
+    /// Gives what `round` has to the other members of a team, of which this PE is one, and returns
+    /// how many PEs the job has lost and what each member gave, in their order. Those that were
+    /// lost since the team was made are not waited for, and gave nothing. Collective over those
+    /// that are left; calls are matched by key.
+    async fn regroup(&self, _round: TeamRound) -> Result<(u64, Vec<Vec<u8>>)> {
         Err(Error::Unsupported { what: "the job ends when a PE is lost".to_owned() })
     }
 

@@ -4,6 +4,7 @@
 //! order.
 
 use std::{
+    collections::HashMap,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -32,17 +33,33 @@ impl Loss {
     }
 }
 
+/// A replacement of a PE that was lost.
+#[derive(Clone, Debug)]
+pub struct Rejoined {
+    /// Which.
+    pub pe: usize,
+    /// What it gave in each of the exchanges by which it has joined; nothing if this PE has joined
+    /// after it.
+    pub given: Arc<[Vec<u8>]>,
+}
+
 /// All of them that this PE knows of.
 #[derive(Default)]
 pub struct Losses {
-    /// How many there are.
+    /// How many there were.
     view: AtomicU64,
+    /// How many PEs are lost and have no replacement that this PE has let in.
+    missing: AtomicU64,
     known: Mutex<Known>,
 }
 
 #[derive(Default)]
 struct Known {
     losses: Vec<Loss>,
+    /// Which PEs have had replacements, one after the other, and the last of each.
+    rejoined: Vec<usize>,
+    replacements: HashMap<usize, Rejoined>,
+    missing: HashMap<usize, Loss>,
     waiting: Vec<StoredWaker>,
     calls: Vec<Call>,
 }
@@ -61,10 +78,16 @@ impl Losses {
     /// The loss of a PE, if it is lost.
     #[inline]
     pub fn of(&self, pe: usize) -> Option<Loss> {
-        if self.view() == 0 {
+        // Acquire: as above.
+        if self.missing.load(Ordering::Acquire) == 0 {
             return None;
         }
-        lock(&self.known).losses.iter().find(|loss| loss.pe == pe).cloned()
+        lock(&self.known).missing.get(&pe).cloned()
+    }
+
+    /// Whether no PE is lost.
+    pub fn is_whole(&self) -> bool {
+        self.missing.load(Ordering::Acquire) == 0
     }
 
     /// The losses behind that view.
@@ -74,10 +97,22 @@ impl Losses {
 
     /// The first loss behind that view, which it waits for.
     pub fn poll_next(&self, view: u64, cx: &Context<'_>) -> Poll<Loss> {
+        self.poll(cx, |known| {
+            known.losses.get(view as usize).filter(|loss| loss.view <= self.view()).cloned()
+        })
+    }
+
+    /// The replacement that is the next behind so many, which it waits for.
+    pub fn poll_rejoined(&self, count: usize, cx: &Context<'_>) -> Poll<usize> {
+        self.poll(cx, |known| known.rejoined.get(count).copied())
+    }
+
+    /// What `find` finds, which it waits for.
+    fn poll<T>(&self, cx: &Context<'_>, find: impl Fn(&Known) -> Option<T>) -> Poll<T> {
         let waker = StoredWaker::of(cx.waker());
         let mut known = lock(&self.known);
-        if let Some(loss) = known.losses.get(view as usize).filter(|loss| loss.view <= self.view()) {
-            return Poll::Ready(loss.clone());
+        if let Some(found) = find(&known) {
+            return Poll::Ready(found);
         }
         if !known.waiting.iter().any(|other| other.will_wake(cx.waker())) {
             known.waiting.push(waker);
@@ -106,6 +141,8 @@ impl Losses {
                 return;
             }
             known.losses.push(loss.clone());
+            known.missing.insert(loss.pe, loss.clone());
+            self.missing.store(known.missing.len() as u64, Ordering::Release);
             known.calls.clone()
         };
         // Before it is announced: what it does ends what a thread would begin in vain.
@@ -116,6 +153,32 @@ impl Losses {
             std::mem::take(&mut known.waiting)
         };
         waiting.into_iter().for_each(StoredWaker::wake);
+    }
+
+    /// A PE has a replacement.
+    pub fn add_rejoined(&self, rejoined: Rejoined) {
+        let waiting = {
+            let mut known = lock(&self.known);
+            known.rejoined.push(rejoined.pe);
+            known.replacements.insert(rejoined.pe, rejoined);
+            std::mem::take(&mut known.waiting)
+        };
+        waiting.into_iter().for_each(StoredWaker::wake);
+    }
+
+    /// The replacements of PEs that are lost, the last of each.
+    pub fn replacements(&self) -> Vec<Rejoined> {
+        let known = lock(&self.known);
+        known.missing.keys().filter_map(|pe| known.replacements.get(pe).cloned()).collect()
+    }
+
+    /// The replacement of PE `pe`, which was lost up to that view, takes part from now on.
+    pub fn let_in(&self, pe: usize, view: u64) {
+        let mut known = lock(&self.known);
+        if known.missing.get(&pe).is_some_and(|loss| loss.view <= view) {
+            known.missing.remove(&pe);
+        }
+        self.missing.store(known.missing.len() as u64, Ordering::Release);
     }
 }
 

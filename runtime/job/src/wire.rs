@@ -81,6 +81,9 @@ pub enum Kind {
     /// Launcher: a PE is gone, and the job goes on (ticket: which; value: how many are gone by now;
     /// body: how).
     Loss,
+    /// Launcher: a replacement of a PE is there (ticket: which; value: in how many exchanges; body:
+    /// what it gave in them, see [`pack`]).
+    Rejoined,
 }
 
 impl Kind {
@@ -89,7 +92,7 @@ impl Kind {
         use Kind::*;
         [
             Join, Exchange, Offer, Fetch, Finalized, Abandoned, Abort, Stuck, Survives, Regroup, Regrouped,
-            Exchanged, Offered, GlobalExit, Lost, Loss,
+            Exchanged, Offered, GlobalExit, Lost, Loss, Rejoined,
         ]
         .into_iter()
         .find(|&kind| kind as u8 == byte)
@@ -101,6 +104,8 @@ impl Kind {
 pub struct TeamRound {
     /// Names the team, and counts its rounds.
     pub key: [u64; 2],
+    /// How many PEs the job had lost when the team was made.
+    pub view: u64,
     /// All members of the team.
     pub members: Vec<usize>,
     /// What this one gives.
@@ -108,10 +113,15 @@ pub struct TeamRound {
 }
 
 impl TeamRound {
+    /// The key of the rounds in which replacements come in: of all PEs that are there, whenever
+    /// their teams were made.
+    pub const REBUILT: [u64; 2] = [u64::MAX; 2];
+
     /// The body of the message.
     pub fn encode(&self) -> Vec<u8> {
         let n = self.members.len() as u64;
-        let words = self.key.into_iter().chain([n]).chain(self.members.iter().map(|&pe| pe as u64));
+        let words =
+            self.key.into_iter().chain([self.view, n]).chain(self.members.iter().map(|&pe| pe as u64));
         let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
         bytes.extend(&self.given);
         bytes
@@ -122,10 +132,11 @@ impl TeamRound {
         let (words, _) = bytes.as_chunks();
         let word = |i: usize| words.get(i).map(|&word| u64::from_le_bytes(word));
         let key = [word(0)?, word(1)?];
-        let n = usize::try_from(word(2)?).ok().filter(|&n| n <= words.len().saturating_sub(3))?;
-        let members = (0..n).map(|i| word(3 + i).and_then(|pe| usize::try_from(pe).ok()));
-        let given = bytes.get(8 * (3 + n)..)?.to_vec();
-        Some(Self { key, members: members.collect::<Option<_>>()?, given })
+        let view = word(2)?;
+        let n = usize::try_from(word(3)?).ok().filter(|&n| n <= words.len().saturating_sub(4))?;
+        let members = (0..n).map(|i| word(4 + i).and_then(|pe| usize::try_from(pe).ok()));
+        let given = bytes.get(8 * (4 + n)..)?.to_vec();
+        Some(Self { key, view, members: members.collect::<Option<_>>()?, given })
     }
 }
 

@@ -18,7 +18,7 @@ use oxshmem_job::Shared;
 use rustix::{
     fs::fstat,
     io::Errno,
-    mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap},
+    mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap},
     process::{Resource, getrlimit},
 };
 
@@ -336,6 +336,26 @@ impl HostMap {
     /// ```
     pub fn addresses(&self) -> Option<Arc<Addresses>> {
         self.addresses.clone()
+    }
+
+    /// Gives the pages of bytes `start..start + len` of a block back to the system, on all PEs: they
+    /// read as zeros from then on.
+    ///
+    /// # Errors
+    /// The system's.
+    ///
+    /// # Safety
+    /// No code relies on what is there.
+    ///
+    /// # Panics
+    /// If the range is not inside a block.
+    pub unsafe fn clear(&self, block: usize, start: usize, len: usize) -> Result<()> {
+        let inside = start.checked_add(len).is_some_and(|end| end <= self.stride);
+        assert!(block < self.local_pes && inside, "a range lies inside its block");
+        let place = self.base().wrapping_add(block * self.stride + start);
+        // SAFETY: the range is inside the map, and the caller vouches for what is there.
+        unsafe { madvise(place.cast(), len, Advice::LinuxRemove) }
+            .map_err(|error| Error::system("madvise of symmetric memory", error))
     }
 
     /// How many local PEs there are, each with a block.

@@ -8,7 +8,11 @@ use oxshmem_memory::{HostMap, copy};
 
 /// What all PEs have published: where each begins, and then the bytes.
 #[derive(Debug)]
-pub(crate) struct Directory(HostMap);
+pub(crate) struct Directory {
+    map: HostMap,
+    /// What is so since: replacements of PEs have published something else.
+    since: Option<Arc<[Vec<u8>]>>,
+}
 
 /// Puts what all PEs have published, which the leader has, where all PEs of the host find it. An
 /// error if some PE has published nothing. Collective over the host.
@@ -16,11 +20,16 @@ pub(crate) async fn share(
     bootstrap: &dyn Bootstrap,
     published: Option<Arc<[Vec<u8>]>>,
 ) -> Result<Arc<Directory>> {
+    let is_replacement = bootstrap.placement().is_replacement;
+    let since = published.clone().filter(|_| is_replacement);
     let all = published.as_deref().unwrap_or_default();
     let missing = all.iter().position(Vec::is_empty);
     // The others must not wait for a leader that has left: they find nothing.
     let all = if missing.is_some() { &[] } else { all };
-    let directory = oxshmem_job::share(bootstrap, || Directory::new(all)).await?;
+    let mut directory = oxshmem_job::share(bootstrap, || Directory::new(all)).await?;
+    if let Some(own) = Arc::get_mut(&mut directory) {
+        own.since = since;
+    }
     if !directory.is_empty() {
         return Ok(directory);
     }
@@ -44,17 +53,25 @@ impl Directory {
         }
         // SAFETY: as above: the end of the last.
         unsafe { copy::store(map.base().add(all.len() * size_of::<u64>()).cast::<u64>(), at as u64) };
-        Ok(Self(map))
+        Ok(Self { map, since: None })
     }
 
     /// Whether it is of no PE.
     fn is_empty(&self) -> bool {
         // SAFETY: there is at least the end of the last, which is where the first would begin.
-        unsafe { copy::load(self.0.base().cast::<u64>()) as usize == size_of::<u64>() }
+        unsafe { copy::load(self.map.base().cast::<u64>()) as usize == size_of::<u64>() }
     }
 
-    /// What `pe` has published.
+    /// What `pe` has published, or its last replacement.
     pub(crate) fn of(&self, pe: usize) -> Result<Vec<u8>> {
+        match self.since.as_deref().and_then(|since| since.get(pe)) {
+            Some(published) => Ok(published.clone()),
+            None => self.first_of(pe),
+        }
+    }
+
+    /// What `pe` has published when the job began.
+    pub(crate) fn first_of(&self, pe: usize) -> Result<Vec<u8>> {
         let malformed = || {
             Error::bootstrap(
                 "net",
@@ -63,19 +80,20 @@ impl Directory {
                 ),
             )
         };
-        let inside = (pe + 2).checked_mul(size_of::<u64>()).is_some_and(|end| end <= self.0.stride());
+        let inside = (pe + 2).checked_mul(size_of::<u64>()).is_some_and(|end| end <= self.map.stride());
         if !inside {
             return Err(malformed());
         }
         // SAFETY: the table's entries are inside, as just seen.
-        let [from, to] = [pe, pe + 1]
-            .map(|at| unsafe { copy::load(self.0.base().add(at * size_of::<u64>()).cast::<u64>()) as usize });
-        if from > to || to > self.0.stride() {
+        let [from, to] = [pe, pe + 1].map(|at| unsafe {
+            copy::load(self.map.base().add(at * size_of::<u64>()).cast::<u64>()) as usize
+        });
+        if from > to || to > self.map.stride() {
             return Err(malformed());
         }
         let mut published = vec![0; to - from];
         // SAFETY: inside, as just seen.
-        unsafe { copy::copy(published.as_mut_ptr(), self.0.base().add(from), published.len()) };
+        unsafe { copy::copy(published.as_mut_ptr(), self.map.base().add(from), published.len()) };
         Ok(published)
     }
 }
@@ -83,11 +101,11 @@ impl Directory {
 impl Shared for Directory {
     unsafe fn to_descriptors(&self) -> Result<Vec<OwnedFd>> {
         // SAFETY: the caller hands them to PEs of this host alone.
-        unsafe { self.0.to_descriptors() }
+        unsafe { self.map.to_descriptors() }
     }
 
     unsafe fn from_descriptors(descriptors: Vec<OwnedFd>, _: usize) -> Result<Self> {
-        HostMap::received(descriptors, 0, None).map(Self)
+        HostMap::received(descriptors, 0, None).map(|map| Self { map, since: None })
     }
 }
 

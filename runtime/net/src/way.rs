@@ -86,6 +86,27 @@ pub unsafe trait Net: Way<Spot, Address> + Mail {
     /// started from now on. Only of nets that a job can go on with.
     fn lose(&self, _pe: usize, _view: u64, _how: &str) {}
 
+    /// Has `done` run when all that was sent before, messages too, has come to the PEs that it was
+    /// sent to.
+    fn settle(&self, done: Completion) {
+        self.flush(None, done);
+    }
+
+    /// Messages whose tag `is_stale` are not received any more: those that have come are dropped,
+    /// and what waits for others ends. Whether some are being received just now, which go on.
+    fn forget(&self, _is_stale: &dyn Fn(u64) -> bool) -> bool {
+        false
+    }
+
+    /// A PE that was lost has a replacement, of which this is what it gave in the exchanges by which
+    /// it has joined; nothing if this PE has joined after it. It can be reached again.
+    ///
+    /// # Errors
+    /// What it gave cannot be read.
+    fn let_in(&self, _pe: usize, _given: &[Vec<u8>]) -> Result<()> {
+        Ok(())
+    }
+
     /// Ends it: what is under way fails, and nothing can be started any more. Every PE has called
     /// the barrier before.
     fn close(&self);

@@ -230,6 +230,25 @@ impl Control {
         (self.base.wrapping_add(offset), BLOCK)
     }
 
+    /// Makes a PE's block what it was at the beginning, but for what it keeps for all.
+    ///
+    /// # Errors
+    /// The system's.
+    ///
+    /// # Safety
+    /// The PE is gone, and this process takes its place.
+    pub(crate) unsafe fn clear(&self, block: usize) -> Result<()> {
+        let start = self.base.wrapping_add(block * BLOCK).cast_mut();
+        let kept = std::mem::offset_of!(Page, silent_stores);
+        let behind = kept + size_of::<Line<AtomicU32>>();
+        // SAFETY: the page is inside the block, and zeros are a valid one.
+        unsafe {
+            start.write_bytes(0, kept);
+            start.add(behind).write_bytes(0, size_of::<Page>() - behind);
+            self.map.clear(block, SCRATCH, SCRATCH_BYTES)
+        }
+    }
+
     /// Their memory.
     pub fn map(&self) -> &Arc<HostMap> {
         &self.map

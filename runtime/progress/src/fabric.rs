@@ -64,6 +64,21 @@ impl Fabric {
         })
     }
 
+    /// Makes the memory of a local PE, which is gone, what it was at the beginning.
+    ///
+    /// # Errors
+    /// The system's.
+    ///
+    /// # Safety
+    /// It is gone, and this process takes its place.
+    pub unsafe fn clear(&self, block: usize) -> Result<()> {
+        // SAFETY: the caller vouches for it; others look at the PE's loss before they come here.
+        unsafe {
+            self.control.clear(block)?;
+            self.heap.clear(block, 0, self.heap.stride())
+        }
+    }
+
     /// The bell of a local PE.
     pub fn bell(&self, block: usize) -> &Arc<Bell> {
         &self.bells[block]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result};
-use oxshmem_job::Losses;
+use oxshmem_job::{Losses, Rejoined};
 
 use super::Pe;
 
@@ -16,6 +16,26 @@ impl Pe {
                 net.lose(loss.pe, loss.view, &loss.how);
             }
         });
+    }
+
+    /// The replacements of PEs that were lost up to that view take part from now on.
+    ///
+    /// # Errors
+    /// What they gave when they joined cannot be read.
+    pub fn let_in_replacements(&self, view: u64) -> Result<()> {
+        let Some(losses) = &self.losses else { return Ok(()) };
+        // It may be one itself.
+        losses.let_in(self.me, view);
+        for Rejoined { pe, given } in losses.replacements() {
+            // It may be lost again by now.
+            if losses.of(pe).is_some_and(|loss| loss.view <= view) {
+                if let Some(net) = &self.net {
+                    net.let_in(pe, &given)?;
+                }
+                losses.let_in(pe, view);
+            }
+        }
+        Ok(())
     }
 
     /// The PEs that the job has lost, if it goes on without them.

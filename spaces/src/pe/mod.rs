@@ -107,6 +107,10 @@ impl Pe {
         let in_process = bootstrap.in_process();
         let devices = Devices::find(&*bootstrap, &settings).await?;
         let spaces = SpacePlan::explained(&settings, &devices.has, devices.why.as_deref())?;
+        if bootstrap.placement().is_replacement && spaces.gpu.is_some() {
+            let what = "a job with a GPU space has no replacements of PEs (oshrun --respawn)";
+            return Err(Error::Unsupported { what: what.to_owned() });
+        }
         let layout = PartitionLayout::of(&settings, spaces.cpu)?;
         let far = bootstrap.placement().hosts.n_hosts() > 1;
         let places = Places::new(&settings, &spaces, &layout, far);
@@ -119,6 +123,10 @@ impl Pe {
             Fabric::with_heap(heap, in_process)
         })
         .await?;
+        if bootstrap.placement().is_replacement {
+            // SAFETY: the PE that was here before is lost, and so its process has ended.
+            unsafe { fabric.clear(block) }?;
+        }
         let made = fabric.common.of(device::Made::default);
         let device = device::make(device::Parts {
             bootstrap: &bootstrap,

@@ -145,6 +145,18 @@ unsafe impl Net for Staged {
         self.0.below.lose(pe, view, how);
     }
 
+    fn settle(&self, done: Completion) {
+        self.0.below.settle(done);
+    }
+
+    fn forget(&self, is_stale: &dyn Fn(u64) -> bool) -> bool {
+        self.0.below.forget(is_stale)
+    }
+
+    fn let_in(&self, pe: usize, given: &[Vec<u8>]) -> Result<()> {
+        self.0.below.let_in(pe, given)
+    }
+
     fn close(&self) {
         // It serves others for as long as they may want something.
         self.0.below.close();

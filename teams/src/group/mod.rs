@@ -75,6 +75,8 @@ pub struct Group {
     broken: AtomicBool,
     /// The loss by which the team is revoked, after which it begins nothing either.
     revoked: OnceLock<Loss>,
+    /// How many PEs the job had lost when it was made.
+    pub(crate) made_in: u64,
     /// How many rounds there were of those that are left.
     rounds: AtomicU64,
 }
@@ -121,6 +123,7 @@ impl Group {
             has_lines: !pe.is_crowded() && !pe.in_process(),
             broken: AtomicBool::new(false),
             revoked: OnceLock::new(),
+            made_in: 0,
             rounds: AtomicU64::new(0),
             pe: Arc::clone(pe),
         }

@@ -144,6 +144,11 @@ impl<'a> Wire<'a> {
         Self::new(group, wide, 0, 0)
     }
 
+    /// The place of the team whose message has that tag.
+    pub(crate) fn place_of(tag: u64) -> usize {
+        (tag >> (STEP_BITS + DIGEST_BITS + NUMBER_BITS)) as usize
+    }
+
     /// `len` bytes, whatever they are.
     pub(crate) fn buffer(&self, len: usize) -> Buffer {
         self.wide.pool.buffer(len)

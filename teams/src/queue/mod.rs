@@ -189,6 +189,7 @@ impl Core {
         if !self.group.set_revoked(loss) {
             return;
         }
+        self.registry.set_revoked(self.place);
         self.with_queue(|queue| {
             self.retire(queue);
             queue.revoked_at = Some(queue.ended);

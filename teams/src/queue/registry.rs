@@ -9,7 +9,7 @@ use oxshmem_spaces::Pe;
 
 use crate::{
     group::Group,
-    memory::scratch::{NUMBERS, TEAMS},
+    memory::scratch::{NUMBERS, TEAM_BYTES, TEAMS},
     queue::{Core, TeamConfig},
 };
 
@@ -25,6 +25,10 @@ struct Table {
     taken: Places,
     /// Places that had a team before, whose numbers are still in it.
     used: Places,
+    /// Places of teams that were revoked: these write nothing more, but others may not know yet.
+    revoked: Places,
+    /// Free places of which such a team has left everything half done.
+    unclean: Places,
     teams: Vec<Weak<Core>>,
     /// The number of the last team that this PE has helped to make, which grows.
     last: u64,
@@ -36,40 +40,82 @@ impl Registry {
         self.state().taken.map(|taken| !taken)
     }
 
-    /// Takes a place for a team that this PE is in. True if another team had it before.
-    pub(crate) fn take(&self, place: usize) -> bool {
-        self.state().take(place)
+    /// Takes a place for a team that this PE is in, and that no team had before.
+    pub(crate) fn take(&self, place: usize) {
+        self.state().take(place);
     }
 
     /// [Takes](Self::take) the place if it is still free.
-    fn try_take(&self, place: usize) -> Option<bool> {
+    fn try_take(&self, place: usize) -> Option<Before> {
         let mut state = self.state();
         let is_free = state.taken[place / 64] >> (place % 64) & 1 == 0;
         is_free.then(|| state.take(place))
     }
 
     /// Makes the team of `members` at a place, if this PE is one of them and the place is still
-    /// free here. `number` is greater than those of all teams that its PEs have made before.
+    /// free here. `number` is greater than those of all teams that its PEs have made before. The job
+    /// has lost `made_in` PEs.
     pub(crate) fn make(
         self: &Arc<Self>,
         pe: &Arc<Pe>,
         (members, config): &(Members, TeamConfig),
         place: usize,
         number: u64,
+        made_in: u64,
+    ) -> Option<Arc<Core>> {
+        self.make_named(pe, &(members.clone(), *config), place, (number, made_in), None)
+    }
+
+    /// [`make`](Self::make) of a predefined team.
+    pub(crate) fn make_named(
+        self: &Arc<Self>,
+        pe: &Arc<Pe>,
+        (members, config): &(Members, TeamConfig),
+        place: usize,
+        (number, made_in): (u64, u64),
+        name: Option<&'static str>,
     ) -> Option<Arc<Core>> {
         let me = members.pe_of(pe.me())?;
         let again = self.try_take(place)?;
-        let group = Group::new(pe, members.clone(), me, place, id(members, number, place));
-        if again {
-            // What the team that was here before has left behind. No PE writes here any more.
-            group.memory.clear(group.scratch(NUMBERS.start, NUMBERS.len()));
+        let mut group = Group::new(pe, members.clone(), me, place, id(members, number, place));
+        group.made_in = made_in;
+        // What the team that was here before has left behind. No PE writes here any more.
+        match again {
+            Before::Nothing => {}
+            Before::Destroyed => group.memory.clear(group.scratch(NUMBERS.start, NUMBERS.len())),
+            Before::Revoked => group.memory.clear(group.scratch(0, TEAM_BYTES)),
         }
-        Some(Core::new(group, place, None, *config, self))
+        Some(Core::new(group, place, name, *config, self))
     }
 
     /// The team at that place is no more.
     pub(crate) fn give_back(&self, place: usize) {
         self.state().taken[place / 64] &= !(1 << (place % 64));
+    }
+
+    /// The team at that place is revoked. The place stays taken until no PE writes there any more.
+    pub(crate) fn set_revoked(&self, place: usize) {
+        self.state().revoked[place / 64] |= 1 << (place % 64);
+    }
+
+    /// Whether the team at that place is revoked.
+    pub(crate) fn is_revoked(&self, place: usize) -> bool {
+        self.state().revoked.get(place / 64).is_some_and(|places| places >> (place % 64) & 1 == 1)
+    }
+
+    /// The places that are free on this PE once those of revoked teams are
+    /// [given back](Self::give_back_revoked).
+    pub(crate) fn free_then(&self) -> Places {
+        let state = self.state();
+        std::array::from_fn(|i| !state.taken[i] | state.revoked[i])
+    }
+
+    /// No PE writes any more to the places of teams that were revoked.
+    pub(crate) fn give_back_revoked(&self) {
+        let mut state = self.state();
+        let revoked = std::mem::take(&mut state.revoked);
+        state.taken.iter_mut().zip(revoked).for_each(|(taken, revoked)| *taken &= !revoked);
+        state.unclean.iter_mut().zip(revoked).for_each(|(unclean, revoked)| *unclean |= revoked);
     }
 
     pub(crate) fn add(&self, team: &Arc<Core>) {
@@ -102,13 +148,27 @@ impl Registry {
     }
 }
 
+/// What was at a place before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    /// A team that has ended in order: its numbers are still there.
+    Destroyed,
+    Revoked,
+}
+
 impl Table {
-    fn take(&mut self, place: usize) -> bool {
+    fn take(&mut self, place: usize) -> Before {
         let (word, bit) = (place / 64, 1 << (place % 64));
+        let [used, unclean] = [self.used[word], self.unclean[word]].map(|places| places & bit != 0);
         self.taken[word] |= bit;
-        let again = self.used[word] & bit != 0;
         self.used[word] |= bit;
-        again
+        self.unclean[word] &= !bit;
+        match (used, unclean) {
+            (_, true) => Before::Revoked,
+            (true, false) => Before::Destroyed,
+            (false, false) => Before::Nothing,
+        }
     }
 }
 
@@ -131,11 +191,17 @@ mod tests {
     #[test]
     fn a_place_is_free_until_it_is_taken_and_again_after() {
         let registry = Registry::default();
-        assert!(!registry.take(70), "nobody had it before");
+        assert_eq!(registry.try_take(70), Some(Before::Nothing));
         assert_eq!(registry.free()[1], !(1 << 6));
         assert_eq!(registry.try_take(70), None, "somebody has it");
         registry.give_back(70);
         assert_eq!(registry.free(), [u64::MAX; TEAMS / 64]);
-        assert_eq!(registry.try_take(70), Some(true), "a team had it before");
+        assert_eq!(registry.try_take(70), Some(Before::Destroyed));
+        registry.set_revoked(70);
+        assert_eq!((registry.free()[1], registry.free_then()[1]), (!(1 << 6), u64::MAX));
+        registry.give_back_revoked();
+        assert_eq!(registry.try_take(70), Some(Before::Revoked));
+        registry.give_back(70);
+        assert_eq!(registry.try_take(70), Some(Before::Destroyed), "it was cleared");
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod agree;
 pub(crate) mod places;
+mod rebuilt;
 mod split;
 mod survivors;
 
@@ -13,7 +14,7 @@ use oxshmem_ops::{Context, ContextOptions, Members, context::Sharing, order::Qui
 use oxshmem_progress::activity::{Activity, Call};
 use oxshmem_spaces::{Pe, device::stream::StreamRef};
 
-pub use self::survivors::Survivors;
+pub use self::{rebuilt::Rebuilt, survivors::Survivors};
 pub use crate::queue::TeamConfig;
 use crate::{
     group::Group,

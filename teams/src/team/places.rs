@@ -73,7 +73,8 @@ impl TeamPlaces {
     pub unsafe fn make(&self, members: &Members, place: usize, number: u64) -> Option<Made> {
         self.registry.has_number(number);
         let team = (members.clone(), TeamConfig::default());
-        let core = self.registry.make(&self.pe, &team, place, number)?;
+        let view = self.pe.losses().map_or(0, |losses| losses.view());
+        let core = self.registry.make(&self.pe, &team, place, number, view)?;
         Some(Made { core, place })
     }
 

@@ -217,7 +217,7 @@ fn take<const N: usize>(
     let pe = group.pe();
     let mut made = [const { None }; N];
     for ((made, &place), team) in made.iter_mut().zip(places).zip(teams.iter().flatten()) {
-        *made = registry.make(pe, team, place, number);
+        *made = registry.make(pe, team, place, number, group.made_in);
     }
     let wanted = |team: &Option<(Members, TeamConfig)>| {
         team.as_ref().is_some_and(|(members, _)| members.pe_of(pe.me()).is_some())

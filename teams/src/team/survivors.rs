@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result};
+use oxshmem_job::TeamRound;
 use oxshmem_ops::Members;
 use oxshmem_progress::activity::{Activity, Call};
 use oxshmem_spaces::{Losses, Pe};
@@ -34,24 +35,24 @@ pub struct Survivors {
 }
 
 /// What a member gives.
-struct MemberState {
-    completed: u64,
-    number: u64,
-    free: Places,
+pub(super) struct MemberState {
+    pub(super) completed: u64,
+    pub(super) number: u64,
+    pub(super) free: Places,
     /// What the caller adds.
-    more: Vec<u8>,
+    pub(super) more: Vec<u8>,
 }
 
 /// Words before that.
 const WORDS: usize = 2 + TEAMS / 64;
 
 impl MemberState {
-    fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let words = [self.completed, self.number].into_iter().chain(self.free);
         words.flat_map(u64::to_le_bytes).chain(self.more.iter().copied()).collect()
     }
 
-    fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (words, more) = bytes.split_at_checked(WORDS * size_of::<u64>())?;
         let (words, _) = words.as_chunks();
         let words: Vec<u64> = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
@@ -131,7 +132,7 @@ impl Team {
                 return Err(Error::TeamsExhausted { call: CALL, limit: TEAMS });
             };
             let team = (Members::listed(&left), TeamConfig::default());
-            let made = registry.make(pe, &team, place, number);
+            let made = registry.make(pe, &team, place, number, view);
             // Before any PE sends to another, that one has cleared the place.
             let (_, took) = core.regroup(&members, vec![u8::from(made.is_some())]).await?;
             let all_took = members.iter().zip(&took).filter(|(pe, _)| left.contains(pe));
@@ -159,7 +160,8 @@ impl Core {
     async fn regroup(&self, members: &[usize], mine: Vec<u8>) -> Result<(u64, Vec<Vec<u8>>)> {
         let key = [self.group.id, self.group.next_round()];
         let _shown = self.group.pe().board().enter(&Activity::new(Call::Survivors));
-        self.group.pe().bootstrap().regroup(key, members, mine).await
+        let round = TeamRound { key, view: self.group.made_in, members: members.to_vec(), given: mine };
+        self.group.pe().bootstrap().regroup(round).await
     }
 
     /// How many collectives have ended, or had when the team was revoked.
@@ -169,9 +171,10 @@ impl Core {
 
     /// The team is revoked if it has a member that is lost.
     pub(crate) fn revoke_if_lost(&self) {
-        let Some(losses) = self.group.pe().losses() else { return };
+        let Some(losses) = self.group.pe().losses().filter(|losses| !losses.is_whole()) else { return };
         let members = self.group.team();
-        if let Some(loss) = losses.since(0).into_iter().find(|loss| members.pe_of(loss.pe).is_some()) {
+        let lost = (0..members.n()).find_map(|pe| losses.of(members.world_pe(pe)));
+        if let Some(loss) = lost {
             self.revoke(&loss);
         }
     }

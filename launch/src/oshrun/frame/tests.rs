@@ -8,6 +8,7 @@ fn plan() -> Plan {
         simulated: false,
         machine: "b".to_owned(),
         variables: vec![("A".into(), "x y".into()), ("B".into(), OsString::from_vec(vec![0xff]))],
+        has_replacements: true,
         tag_output: true,
         bind_to: BindTo::Core,
         stdin: StdinTo::All,

@@ -5,6 +5,7 @@ use oxshmem_base::Hosts;
 use super::*;
 
 const TERMINATE: Option<Step> = Some(Step::Terminate { spare: None });
+const CONTINUE: Survival = Survival { on_loss: OnLoss::Continue, respawns: 0 };
 
 fn lifecycle(n: u32) -> Lifecycle {
     lifecycle_on(Hosts::one(n as usize))
@@ -12,7 +13,7 @@ fn lifecycle(n: u32) -> Lifecycle {
 
 fn lifecycle_on(hosts: Hosts) -> Lifecycle {
     let pids = 100..100 + hosts.n_pes() as u32;
-    Lifecycle::new(Places::new(hosts, "node1"), pids, OnLoss::End)
+    Lifecycle::new(Places::new(hosts, "node1"), pids, Survival::default())
 }
 
 fn message(lifecycle: Lifecycle) -> (u8, String) {
@@ -82,7 +83,7 @@ fn a_lost_host_ends_the_job_and_its_pes_count_as_ended() {
 fn a_job_that_goes_on_counts_what_it_loses() {
     let pids = 100..104;
     let places = Places::new(Hosts::blocks([1, 1, 2]), "node1");
-    let mut lifecycle = Lifecycle::new(places, pids, OnLoss::Continue);
+    let mut lifecycle = Lifecycle::new(places, pids, CONTINUE);
     for pe in 0..4 {
         assert_eq!(lifecycle.joined(pe), None);
         lifecycle.survives(pe);
@@ -94,7 +95,7 @@ fn a_job_that_goes_on_counts_what_it_loses() {
     assert_eq!(notices, [(Kind::Loss, 1, 1), (Kind::Loss, 2, 2), (Kind::Loss, 3, 3)]);
     let losses = lifecycle.take_losses();
     let text = "PE 1 (pid 101, host node1-1) was killed by signal 9 (SIGKILL); the job goes on (view 1)";
-    assert_eq!(losses[0], (1, text.to_owned()));
+    assert_eq!((losses, &*lifecycle.take_remarks()[0]), (vec![1, 2, 3], text));
     assert!(lifecycle.take_losses().is_empty() && lifecycle.goes_on());
     lifecycle.finalized(0);
     assert_eq!(lifecycle.exited(0, Exit::Status(0)), None);
@@ -103,7 +104,7 @@ fn a_job_that_goes_on_counts_what_it_loses() {
 
 #[test]
 fn a_pe_that_ends_badly_after_finalize_is_no_loss_and_decides_the_status() {
-    let mut lifecycle = Lifecycle::new(Places::new(Hosts::one(2), "a"), 1..3, OnLoss::Continue);
+    let mut lifecycle = Lifecycle::new(Places::new(Hosts::one(2), "a"), 1..3, CONTINUE);
     for pe in 0..2 {
         lifecycle.joined(pe);
         lifecycle.survives(pe);
@@ -121,14 +122,14 @@ fn a_pe_that_ends_badly_after_finalize_is_no_loss_and_decides_the_status() {
 
 #[test]
 fn a_pe_that_is_lost_before_init_is_over_everywhere_ends_the_job() {
-    let mut lifecycle = Lifecycle::new(Places::new(Hosts::one(2), "a"), 1..3, OnLoss::Continue);
+    let mut lifecycle = Lifecycle::new(Places::new(Hosts::one(2), "a"), 1..3, CONTINUE);
     lifecycle.survives(0);
     assert_eq!(lifecycle.exited(0, Exit::Signal(9)), TERMINATE);
 }
 
 #[test]
 fn a_job_that_has_lost_all_ends_as_its_last_pe() {
-    let mut lifecycle = Lifecycle::new(Places::new(Hosts::one(2), "a"), 1..3, OnLoss::Continue);
+    let mut lifecycle = Lifecycle::new(Places::new(Hosts::one(2), "a"), 1..3, CONTINUE);
     for pe in 0..2 {
         lifecycle.joined(pe);
         lifecycle.survives(pe);
@@ -137,6 +138,39 @@ fn a_job_that_has_lost_all_ends_as_its_last_pe() {
     assert_eq!(lifecycle.exited(1, Exit::Signal(9)), Some(Step::GoOn));
     assert_eq!(lifecycle.exited(0, Exit::Status(3)), Some(Step::GoOn));
     assert_eq!(message(lifecycle).0, 3);
+}
+
+#[test]
+fn a_replacement_is_no_loss_until_the_others_have_let_it_in() {
+    let survival = Survival { respawns: 3, ..CONTINUE };
+    let mut lifecycle = Lifecycle::new(Places::new(Hosts::one(2), "a"), 1..3, survival);
+    for pe in 0..2 {
+        lifecycle.joined(pe);
+        assert_eq!(lifecycle.survives(pe), None);
+    }
+    assert_eq!(lifecycle.exited(1, Exit::Signal(9)), Some(Step::GoOn));
+    for (pid, respawns) in [(7, 1), (8, 0)] {
+        assert_eq!(lifecycle.take_to_replace(), [1]);
+        assert!(lifecycle.wants_replacement());
+        lifecycle.replaced(1, pid);
+        assert_eq!(lifecycle.joined(1), Some(Step::Inform(1)));
+        let known: Vec<_> = lifecycle.history().iter().map(|it| (it.kind, it.ticket)).collect();
+        assert_eq!(known, [(Kind::Loss, 1)]);
+        if respawns > 0 {
+            // It ends before init is over.
+            assert_eq!(lifecycle.exited(1, Exit::Status(3)), Some(Step::GoOn));
+        }
+    }
+    assert_eq!(lifecycle.survives(1), Some(Step::Rejoin(1)));
+    assert_eq!((lifecycle.take_losses(), lifecycle.take_remarks().len()), (vec![1], 2));
+    lifecycle.let_in(1);
+    // The next one is a loss again, and has the last of the replacements.
+    assert_eq!(lifecycle.exited(1, Exit::Status(0)), Some(Step::GoOn));
+    assert_eq!((lifecycle.take_losses(), lifecycle.take_to_replace()), (vec![1], vec![1]));
+    lifecycle.finalized(0);
+    assert_eq!(lifecycle.exited(0, Exit::Status(0)), None);
+    assert!(!lifecycle.wants_replacement(), "no PE is left that it could join");
+    assert_eq!(message(lifecycle), (0, String::new()));
 }
 
 #[test]

@@ -144,6 +144,27 @@ impl Inbox {
         if unasked { Reply::Received(len) } else { Reply::Nothing }
     }
 
+    /// Nothing receives messages whose tag `is_stale` any more. Those that have come, with their
+    /// senders.
+    pub(super) fn forget(
+        &mut self,
+        is_stale: &dyn Fn(u64) -> bool,
+        why: &dyn Fn() -> Error,
+        events: &mut Effects,
+    ) -> Vec<(usize, Unreceived)> {
+        let awaited = self.awaited.extract_if(|&(_, tag), _| is_stale(tag));
+        for receive in awaited.flat_map(|(_, receives)| receives) {
+            events.push_back(Effect::Received(receive.done, Err(why())));
+        }
+        let came = self.came.extract_if(|&(_, tag), _| is_stale(tag));
+        came.flat_map(|((pe, _), came)| came.into_iter().map(move |came| (pe, came))).collect()
+    }
+
+    /// What `pe` has sent is of no use any more.
+    pub(super) fn drop_from(&mut self, pe: usize) {
+        self.came.retain(|&(from, _), _| from != pe);
+    }
+
     /// What is to be received from `pe`, or from any PE, will not come.
     pub(super) fn end(&mut self, pe: Option<usize>, why: &dyn Fn() -> Error, events: &mut Effects) {
         let lost = self.awaited.extract_if(|&(from, _), _| pe.is_none_or(|pe| from == pe));
@@ -180,6 +201,11 @@ impl LongMessage {
     pub(super) fn receive(&mut self, pe: usize, receive: PostedReceive, events: &mut Effects) -> Reply {
         self.receive = receive.for_len(pe, self.len, events);
         if self.unasked { Reply::Nothing } else { Reply::Go }
+    }
+
+    /// Whether it goes to memory of what receives it, and its tag is such.
+    pub(super) fn is_received(&self, is_such: &dyn Fn(u64) -> bool) -> bool {
+        self.receive.is_some() && is_such(self.tag)
     }
 
     /// It will not come. What it was received for.

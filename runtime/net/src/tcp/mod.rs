@@ -45,8 +45,10 @@ mod tests;
 mod turn;
 
 use std::{
+    collections::HashMap,
     collections::VecDeque,
     fmt,
+    net::SocketAddr,
     net::{IpAddr, TcpListener},
     os::fd::{AsFd, OwnedFd},
     sync::{
@@ -89,6 +91,8 @@ pub(super) struct Tcp {
     me: usize,
     memory: Memory,
     directory: Arc<Directory>,
+    /// The number of the exchange in which it was published how PEs are reached.
+    published_in: usize,
     /// Whether the job goes on without PEs that it has lost.
     goes_on: bool,
     /// Where this PE listens.
@@ -120,6 +124,8 @@ struct TcpState {
     /// Those with a connection, and those that want one.
     up: Vec<usize>,
     unsettled: Vec<usize>,
+    /// Where replacements are reached.
+    moved: HashMap<usize, Vec<SocketAddr>>,
     /// Those for which something waits to be written, and since when the first does.
     waiting: Vec<usize>,
     since: Instant,
@@ -193,9 +199,11 @@ impl Tcp {
         match inner.peers.get(pe) {
             Some(Some(peer)) => peer.check(pe),
             Some(None) => {
-                let published = self.directory.of(pe)?;
-                inner.peers[pe] =
-                    Some(Box::new(TcpPeer::new(open::addresses(&published, &self.own)?, self.goes_on)));
+                let addresses = match inner.moved.get(&pe) {
+                    Some(addresses) => addresses.clone(),
+                    None => open::addresses(&self.directory.of(pe)?, &self.own)?,
+                };
+                inner.peers[pe] = Some(Box::new(TcpPeer::new(addresses, self.goes_on)));
                 inner.unsettled.push(pe);
                 Ok(())
             }
@@ -360,6 +368,42 @@ unsafe impl Net for Tcp {
 
     fn lose(&self, pe: usize, view: u64, how: &str) {
         self.lose_pe(pe, view, how);
+    }
+
+    fn settle(&self, done: Completion) {
+        self.inner().peers.iter_mut().flatten().for_each(|peer| peer.talk.needs_flush());
+        self.flush(None, done);
+    }
+
+    fn forget(&self, is_stale: &dyn Fn(u64) -> bool) -> bool {
+        let mut events = Effects::new();
+        let any = {
+            let mut inner = self.inner();
+            let why = || Error::bootstrap("net", "the team is revoked");
+            let came = inner.mail.forget(is_stale, &why, &mut events);
+            for (pe, unreceived) in came {
+                let nowhere = std::ptr::NonNull::<u8>::dangling().as_ptr();
+                // There is no room for it, so that its sender is done with it.
+                let receive = PostedReceive { to: nowhere.into(), room: 0, done: Box::new(|_| ()) };
+                self.receive_now(&mut inner, pe, unreceived, receive, &mut events);
+            }
+            inner.peers.iter().flatten().any(|peer| peer.talk.receives(is_stale))
+        };
+        self.note(events);
+        self.complete_events();
+        any
+    }
+
+    fn let_in(&self, pe: usize, given: &[Vec<u8>]) -> Result<()> {
+        let published = given.get(self.published_in);
+        let addresses = published.map(|published| open::addresses(published, &self.own)).transpose()?;
+        let mut inner = self.inner();
+        if pe < inner.peers.len() && pe != self.me {
+            // A connection is made when it is first needed.
+            inner.peers[pe] = None;
+            inner.moved.extend(addresses.map(|addresses| (pe, addresses)));
+        }
+        Ok(())
     }
 
     fn close(&self) {

@@ -1,6 +1,7 @@
 //! The beginning and the end.
 
 use std::{
+    collections::HashMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::{
         Arc, OnceLock,
@@ -58,11 +59,15 @@ pub(in super::super) async fn connect(
     });
     // A PE that has nothing to publish lets the others know, which else would wait for it.
     let published = opened.as_ref().map(|(_, _, published, _)| published.clone()).unwrap_or_default();
+    let published_in = bootstrap.exchanges();
     let all = bootstrap.exchange_to_leaders(published).await?;
     let directory = directory::share(&**bootstrap, all).await;
     let ((listens, epoll, _, own), directory) = (opened?, directory?);
-    let secret =
-        directory.of(0)?.get(..proof::BYTES).map(|key| SecretKey(key.to_vec())).ok_or_else(malformed)?;
+    let secret = directory
+        .first_of(0)?
+        .get(..proof::BYTES)
+        .map(|key| SecretKey(key.to_vec()))
+        .ok_or_else(malformed)?;
     let credentials = Credentials { secret, encrypts: settings.net_security == NetSecurity::Encrypt };
     let placement = bootstrap.placement();
     let inner = TcpState {
@@ -72,6 +77,7 @@ pub(in super::super) async fn connect(
         peers: (0..placement.n_pes).map(|_| None).collect(),
         up: Vec::new(),
         unsettled: Vec::new(),
+        moved: HashMap::new(),
         waiting: Vec::new(),
         since: Instant::now(),
         mail: Inbox::default(),
@@ -83,6 +89,7 @@ pub(in super::super) async fn connect(
         me: placement.pe,
         memory: Memory { block: placement.hosts.local_pe_of(placement.pe), segments },
         directory,
+        published_in,
         goes_on: settings.on_loss == OnLoss::Continue,
         own,
         credentials,

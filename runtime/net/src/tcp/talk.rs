@@ -181,6 +181,16 @@ impl Talk {
         out.push_words(Kind::Ask, number, &encode(&op));
     }
 
+    /// The next flush asks the other PE, whatever was sent.
+    pub(super) fn needs_flush(&mut self) {
+        self.unflushed = true;
+    }
+
+    /// Whether a long message with such a tag is being received.
+    pub(super) fn receives(&self, is_such: &dyn Fn(u64) -> bool) -> bool {
+        self.coming.values().any(|coming| coming.is_received(is_such))
+    }
+
     /// Runs `done` when everything that was sent before was performed. Gives it back if that is so.
     pub(super) fn flush(&mut self, done: Completion, out: &mut Outgoing) -> Option<Completion> {
         if self.mine.is_empty() && !self.unflushed && self.flushes == 0 {

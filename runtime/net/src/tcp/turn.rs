@@ -218,6 +218,10 @@ impl Tcp {
         peer.talk.end(&why, events);
         events.extend(peer.out.end().map(|done| Effect::Word(done, Err(why()))));
         mail.end(Some(pe), &why, events);
+        if departure.view > 0 {
+            // Its replacement must not be taken for it.
+            mail.drop_from(pe);
+        }
         let listener = self.listener.get().and_then(Weak::upgrade);
         let is_expected = peer.talk.left || departure.view > 0 || self.is_closed();
         let failed = if is_expected { None } else { self.executor.upgrade() };

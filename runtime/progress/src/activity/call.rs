@@ -103,6 +103,7 @@ calls! {
     BroadcastBytes = 74, "broadcast_bytes", Collective;
     OnStream = 75, "on_stream", Collective;
     Survivors = 76, "survivors", Collective;
+    Rebuilt = 77, "rebuilt", Collective;
     RefusedCollective = 126, "a collective with arguments that do not fit", Collective;
     OtherCollective = 127, "a collective", Collective;
     Other = 128, "a call", Other;

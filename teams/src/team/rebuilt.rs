@@ -1,0 +1,168 @@
+//! The world's teams, made anew of all PEs, when those that were lost have replacements.
+//!
+//! All PEs meet at the launcher twice, as the survivors of a team do. Before the first time, each
+//! has ended what its revoked teams did, and flushed what it has sent: the places of these are free
+//! again after it.
+
+use std::{future::poll_fn, sync::Arc, task::Poll};
+
+use oxshmem_base::{Error, Result};
+use oxshmem_job::TeamRound;
+use oxshmem_net::Net;
+use oxshmem_ops::Members;
+use oxshmem_progress::{
+    activity::{Activity, Call},
+    flight::Flight,
+};
+
+use super::survivors::MemberState;
+use crate::{
+    hosts::Wire,
+    memory::scratch::TEAMS,
+    queue::{Core, TeamConfig, registry::Registry},
+    team::Team,
+};
+
+/// The teams of a world that is whole again.
+#[derive(Debug)]
+pub struct Rebuilt {
+    /// That of all PEs, and that of those of this PE's host.
+    pub teams: [Team; 2],
+    /// What each PE gave.
+    pub given: Vec<Vec<u8>>,
+}
+
+/// Which of the two times it is.
+const FIRST: u8 = 1;
+const SECOND: u8 = 2;
+
+impl Team {
+    /// The predefined teams of a world of which some PEs have replacements. Collective over all
+    /// PEs, the replacements included. Gives `mine` to the others.
+    ///
+    /// # Errors
+    /// [`Error::PeLost`] if a PE is lost and has no replacement yet, or has left;
+    /// [`Error::Unsupported`] in a job that ends when a PE is lost, and [`Error::TeamsExhausted`].
+    #[doc(hidden)]
+    pub async fn rebuilt(&self, mine: &[u8]) -> Result<Rebuilt> {
+        const CALL: &str = "rebuilt";
+        let (core, pe) = (self.core(), self.core().group.pe());
+        let registry = &core.registry;
+        pe.check_home(CALL)?;
+        if pe.losses().is_none() {
+            let what = "rebuilt() is for jobs that go on when a PE is lost (oshrun --on-loss=continue)";
+            return Err(Error::Unsupported { what: what.to_owned() });
+        }
+        let mut attempt = 0;
+        loop {
+            for team in registry.teams().into_iter().filter(|team| team.group.revoked().is_some()) {
+                team.idle().await;
+            }
+            if let Some(net) = pe.net()
+                && let Err(error) = settled(&**net).await
+            {
+                // What was to come to a PE that is lost. The next `quiet` reports it.
+                pe.offloaded().report_later(None, error);
+            }
+            let given = MemberState {
+                completed: 0,
+                number: registry.next_number(),
+                free: registry.free_then(),
+                more: mine.to_vec(),
+            };
+            // A PE that comes anew to the first time finds others at their second: all begin again.
+            let Some((view, all)) = core.all_meet(FIRST, given.encode()).await? else { continue };
+            let malformed = || Error::bootstrap(CALL, "what the PEs gave is malformed");
+            let all: Vec<MemberState> = all
+                .iter()
+                .map(|bytes| MemberState::decode(bytes))
+                .collect::<Option<_>>()
+                .ok_or_else(malformed)?;
+            if let Some(net) = pe.net() {
+                forget_revoked(&**net, registry).await;
+            }
+            pe.let_in_replacements(view)?;
+            registry.give_back_revoked();
+            let number = all.iter().map(|given| given.number).max().unwrap_or_default();
+            registry.has_number(number);
+            let free = |place: usize| all.iter().all(|given| given.free[place / 64] >> (place % 64) & 1 == 1);
+            let mut places = (0..TEAMS).filter(|&place| free(place)).skip(attempt);
+            let (Some(first), Some(second)) = (places.next(), places.next()) else {
+                return Err(Error::TeamsExhausted { call: CALL, limit: TEAMS });
+            };
+            let world = Members::world(pe.n_pes());
+            let local = Members::listed(&pe.placement().local);
+            let config = TeamConfig::default();
+            let made = [(world, first, "world"), (local, second, "shared")].map(|(members, place, name)| {
+                registry.make_named(pe, &(members, config), place, (number, view), Some(name))
+            });
+            let answer = vec![u8::from(made.iter().all(Option::is_some))];
+            let met = core.all_meet(SECOND, answer).await;
+            match (made, met) {
+                ([Some(world), Some(shared)], Ok(Some((_, took))))
+                    if took.iter().all(|took| took == &[1]) =>
+                {
+                    [&world, &shared].iter().for_each(|team| team.revoke_if_lost());
+                    let given = all.into_iter().map(|given| given.more).collect();
+                    return Ok(Rebuilt { teams: [Self::new(world), Self::new(shared)], given });
+                }
+                (made, met) => {
+                    for made in made.into_iter().flatten() {
+                        made.set_destroyed();
+                        registry.give_back(made.place);
+                    }
+                    met?;
+                }
+            }
+            attempt += 1;
+        }
+    }
+}
+
+/// Waits until all that this PE has sent is where it was sent to.
+async fn settled(net: &dyn Net) -> Result<()> {
+    let flight = Arc::new(Flight::default());
+    let landing = Arc::clone(&flight);
+    net.settle(Box::new(move |settled| landing.land(settled)));
+    poll_fn(|cx| flight.poll(cx)).await
+}
+
+/// Drops the messages of teams that are revoked, of which no PE sends any more.
+async fn forget_revoked(net: &dyn Net, registry: &Registry) {
+    let is_stale = |tag| registry.is_revoked(Wire::place_of(tag));
+    while net.forget(&is_stale) {
+        // Some are coming just now, from PEs that are there.
+        let mut first = true;
+        poll_fn(|cx| {
+            cx.waker().wake_by_ref();
+            if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+    }
+}
+
+impl Core {
+    /// All PEs meet at the launcher. How many the job has lost, and what they gave; `None` if it is
+    /// not the same time for all.
+    async fn all_meet(&self, time: u8, mine: Vec<u8>) -> Result<Option<(u64, Vec<Vec<u8>>)>> {
+        let pe = self.group.pe();
+        let members: Vec<usize> = (0..pe.n_pes()).collect();
+        let given = [vec![time], mine].concat();
+        let round = TeamRound { key: TeamRound::REBUILT, view: u64::MAX, members, given };
+        let _shown = pe.board().enter(&Activity::new(Call::Rebuilt));
+        let (view, all) = pe.bootstrap().regroup(round).await?;
+        let mut given = Vec::with_capacity(all.len());
+        for (number, bytes) in all.into_iter().enumerate() {
+            let Some((&first, rest)) = bytes.split_first() else {
+                pe.check_there(number)?;
+                let how = "it has left the job".to_owned();
+                return Err(Error::PeLost { pe: number, view, how });
+            };
+            if first != time {
+                return Ok(None);
+            }
+            given.push(rest.to_vec());
+        }
+        Ok(Some((view, given)))
+    }
+}
