@@ -2,7 +2,7 @@
 
 use std::{
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     task::{Context, Poll},
 };
 
@@ -14,7 +14,7 @@ use oxshmem_memory::copy;
 use oxshmem_spaces::{Element, Pe, SymSlice, Symmetric, allocation::Allocation, heap::LINE};
 use oxshmem_teams::{Rebuilt, Survivors, Team};
 
-use crate::{World, arena::Arena, space::Spaces};
+use crate::{World, arena::Arena};
 
 impl World {
     /// The PEs that the job loses, the first one first, with those that it has lost already. All
@@ -82,11 +82,11 @@ impl World {
     /// ```
     pub async fn survivors(&self) -> Result<Survivors> {
         let spaces = &self.0.spaces;
-        let survivors = share(spaces, self.team()).await?;
+        let survivors = self.share(self.team()).await?;
         // Where not all PEs have a device, those that have one share it.
         let of_some = spaces.all().map(|space| space.team()).find(|&team| team != self.team());
         if let Some(team) = of_some {
-            share(spaces, team).await?;
+            self.share(team).await?;
         }
         Ok(survivors)
     }
@@ -119,48 +119,52 @@ impl World {
     }
 }
 
-/// Has those that are left of `team` share the heaps that it shared.
-async fn share(spaces: &Spaces, team: &Team) -> Result<Survivors> {
-    let shared = spaces.all().filter(|space| space.team() == team);
-    let arenas: Vec<&Arc<Arena>> = shared.flat_map(|space| &*space.arenas).collect();
-    for arena in &arenas {
-        // What has failed changes nothing from now on.
-        arena.team().idle().await;
+impl World {
+    /// Has those that are left of `team` share the heaps that it shared.
+    async fn share(&self, team: &Team) -> Result<Survivors> {
+        let shared = self.0.spaces.all().filter(|space| space.team() == team);
+        let arenas: Vec<&Arc<Arena>> = shared.flat_map(|space| &*space.arenas).collect();
+        for arena in &arenas {
+            // What has failed changes nothing from now on.
+            arena.team().idle().await;
+        }
+        let (survivors, given) = team.survivors_giving(changes_of(&arenas)).await?;
+        self.have_alike(&arenas, &survivors.team, &given).await?;
+        Ok(survivors)
     }
-    let (survivors, given) = team.survivors_giving(changes_of(&arenas)).await?;
-    have_alike(&arenas, &survivors.team, &given).await?;
-    Ok(survivors)
+
+    /// Has the PEs of `team`, whose heaps have had the changes `given`, share them from now on.
+    async fn have_alike(&self, arenas: &[&Arc<Arena>], team: &Team, given: &[Vec<u8>]) -> Result<()> {
+        let malformed = || Error::bootstrap("survivors", "what the members gave is malformed");
+        let mut news = Vec::new();
+        for (i, arena) in arenas.iter().enumerate() {
+            let of = |given: &Vec<u8>| given.as_chunks().0.get(i).map(|&word| u64::from_le_bytes(word));
+            let changes: Vec<u64> = given.iter().map(of).collect::<Option<_>>().ok_or_else(malformed)?;
+            // An agreement that some PEs have seen the end of, and others have not.
+            let most = changes.iter().copied().max().unwrap_or_default();
+            let knows = changes.iter().position(|&changes| changes == most).unwrap_or_default();
+            if changes.iter().any(|&changes| changes < most) {
+                let mine = (team.my_pe() == knows).then(|| arena.heap.encode());
+                let heap = team.broadcast_bytes(mine, knows).await?;
+                if arena.heap.changes() < most {
+                    // SAFETY: PEs make the same changes one after the other, and none while they
+                    // are here, where those that know fewer have failed in the next.
+                    news.extend(unsafe { arena.heap.adopt(most, &heap) }.ok_or_else(malformed)?);
+                }
+            }
+        }
+        arenas.iter().for_each(|arena| arena.set_team(team));
+        // What a replacement finds at first is all that there was; others have failed to get it.
+        if self.is_replacement() && !self.0.joined.has_memory.swap(true, Ordering::Relaxed) {
+            *lock(&self.0.joined.unclaimed) = news;
+        }
+        Ok(())
+    }
 }
 
 /// How many changes each heap has had.
 fn changes_of(arenas: &[&Arc<Arena>]) -> Vec<u8> {
     arenas.iter().flat_map(|arena| arena.heap.changes().to_le_bytes()).collect()
-}
-
-/// Has the PEs of `team`, whose heaps have had the changes `given`, share them from now on. Returns
-/// handles to the blocks that this PE has none to.
-async fn have_alike(arenas: &[&Arc<Arena>], team: &Team, given: &[Vec<u8>]) -> Result<Vec<Arc<Allocation>>> {
-    let mut news = Vec::new();
-    let malformed = || Error::bootstrap("survivors", "what the members gave is malformed");
-    for (i, arena) in arenas.iter().enumerate() {
-        let of = |given: &Vec<u8>| given.as_chunks().0.get(i).map(|&word| u64::from_le_bytes(word));
-        let changes: Vec<u64> = given.iter().map(of).collect::<Option<_>>().ok_or_else(malformed)?;
-        // An agreement that some PEs have seen the end of, and others have not.
-        let most = changes.iter().copied().max().unwrap_or_default();
-        let knows = changes.iter().position(|&changes| changes == most).unwrap_or_default();
-        if changes.iter().any(|&changes| changes < most) {
-            let mine = (team.my_pe() == knows).then(|| arena.heap.encode());
-            let heap = team.broadcast_bytes(mine, knows).await?;
-            // SAFETY: PEs make the same changes one after the other, and none while they are here,
-            // where those that know fewer have failed in the next.
-            let adopt = || unsafe { arena.heap.adopt(most, &heap) };
-            if arena.heap.changes() < most {
-                news.extend(adopt().ok_or_else(malformed)?);
-            }
-        }
-    }
-    arenas.iter().for_each(|arena| arena.set_team(team));
-    Ok(news)
 }
 
 /// Memory that other PEs have a handle to, and this one has none: see [`World::unclaimed`].
@@ -214,13 +218,17 @@ impl World {
     /// extension: the specification has no lost PEs.
     ///
     /// The new world has teams of its own, for all PEs and for those of this host, and a default
-    /// context. It shares everything else with the old one: memory, and the end of both. The teams of the old world stay
-    /// revoked. Allocating and freeing are collective over all PEs again. What was allocated before
-    /// is there on a replacement too, zeroed: [`unclaimed`](Self::unclaimed) has handles to it.
+    /// context. It shares everything else with the old one: memory, and the end of both. The teams
+    /// of the old world stay revoked. Allocating and freeing are collective over all PEs again.
+    /// What was allocated before is there on a replacement too, zeroed:
+    /// [`unclaimed`](Self::unclaimed) has handles to it.
+    ///
+    /// It returns the new world on all PEs or on none. If a PE is lost meanwhile, the teams of the
+    /// new world may be revoked already.
     ///
     /// # Errors
-    /// [`Error::PeLost`] on every PE if one is lost and has no replacement yet, or is lost
-    /// meanwhile: it may be called again. [`Error::Unsupported`] in a job that ends when a PE is
+    /// [`Error::PeLost`] on every PE if one is lost and has no replacement yet: it may be called
+    /// again. [`Error::Unsupported`] in a job that ends when a PE is
     /// lost.
     ///
     /// ```no_run
@@ -250,11 +258,11 @@ impl World {
             arena.team().idle().await;
         }
         let Rebuilt { teams, given } = self.team().rebuilt(&changes_of(&arenas)).await?;
-        let news = have_alike(&arenas, &teams[0], &given).await?;
-        if self.is_replacement() {
-            lock(&self.0.joined.unclaimed).extend(news);
+        match self.have_alike(&arenas, &teams[0], &given).await {
+            // All PEs have the new world. `survivors` is what comes next.
+            Ok(()) | Err(Error::PeLost { .. }) => Ok(self.with_teams(teams)),
+            Err(error) => Err(error),
         }
-        Ok(self.with_teams(teams))
     }
 
     /// On a replacement, handles to the memory that the others had allocated before

@@ -50,7 +50,7 @@ impl Spaces {
         Self { cpu, gpu, default }
     }
 
-    /// The same spaces, where all PEs that have them are those of `team`.
+    /// These spaces, where all PEs that have them are those of `team`.
     pub(crate) fn of_team(&self, team: &Team) -> Self {
         let of_team = |space: &Space| Space { arenas: Arc::clone(&space.arenas), team: team.clone() };
         let Self { cpu, gpu, default } = self;

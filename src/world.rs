@@ -56,7 +56,9 @@ pub(crate) struct Joined {
     pub(crate) ending: Mutex<Option<Shared<Ending>>>,
     /// Whether a caller has its outcome.
     pub(crate) has_ended: AtomicBool,
-    /// Of a replacement: memory that it has no other handles to.
+    /// Of a replacement: whether it has what others had allocated, and memory that it has no other
+    /// handles to.
+    pub(crate) has_memory: AtomicBool,
     pub(crate) unclaimed: Mutex<Vec<Arc<Allocation>>>,
     _watched: Option<Watched>,
 }
@@ -107,6 +109,7 @@ impl World {
             pe: Arc::clone(&pe),
             ending: Mutex::new(None),
             has_ended: AtomicBool::new(false),
+            has_memory: AtomicBool::new(false),
             unclaimed: Mutex::default(),
             _watched: watched,
         };
@@ -114,7 +117,7 @@ impl World {
         Self(Arc::new(Inner { pe, spaces, team, shared, context, joined: Arc::new(joined) }))
     }
 
-    /// The same PE's world with these teams, of all PEs and of those of its host.
+    /// This PE's world with these teams, of all PEs and of those of its host.
     pub(crate) fn with_teams(&self, [team, shared]: [Team; 2]) -> Self {
         let (pe, joined) = (Arc::clone(&self.0.pe), Arc::clone(&self.0.joined));
         let (spaces, context) = (self.0.spaces.of_team(&team), team.default_context());

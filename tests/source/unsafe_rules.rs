@@ -34,7 +34,7 @@ const OPEN_TRAITS: [(&str, &str); 7] = [
 
 /// Safe items that are left out of the documentation of what users work with, and why they break
 /// nothing.
-const HIDDEN: [(&str, &str); 36] = [
+const HIDDEN: [(&str, &str); 37] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
@@ -60,6 +60,7 @@ const HIDDEN: [(&str, &str); 36] = [
     ("all_idle", "a wait"),
     ("idle", "a wait"),
     ("others_idle", "a wait"),
+    ("rebuilt", "a collective, which `World::rebuilt` is for programs"),
     ("survivors_giving", "what it gives is the caller's"),
     ("own", "an address"),
     ("pe", "what is unsafe of a PE says so"),

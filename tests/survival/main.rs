@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod memory;
+mod random;
 mod replacing;
 
 use std::time::Duration;

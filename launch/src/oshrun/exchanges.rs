@@ -36,7 +36,7 @@ pub(super) struct Exchanges {
     offers: Vec<Offers>,
     /// PEs that join nothing any more.
     lost: Vec<bool>,
-    /// Those of them that have a replacement, which the others have not let in.
+    /// Which of them have a replacement that the others have not let in.
     is_back: Vec<bool>,
     were_let_in: Vec<usize>,
     /// PEs that have left in good order.
@@ -94,7 +94,7 @@ struct Offers {
 }
 
 impl Exchanges {
-    /// Those of a job that keeps what replacements need, if there are to be any.
+    /// What a job exchanges, which keeps what replacements need, if there are to be any.
     pub(super) fn new(places: Places, has_replacements: bool) -> Self {
         let hosts = places.hosts();
         let offers = (0..hosts.n_hosts()).map(|host| Offers::new(hosts.n_pes_of(host) - 1)).collect();

@@ -40,7 +40,7 @@ pub(super) struct Here<'a> {
     over: watch::Sender<bool>,
     lifeline: Lifeline,
     /// What replacements are started with.
-    again: Again,
+    again: Box<Again>,
 }
 
 /// What replacements are started with.
@@ -92,12 +92,12 @@ impl<'a> Here<'a> {
             relays: JoinSet::new(),
             over: watch::Sender::new(false),
             lifeline,
-            again: Again {
+            again: Box::new(Again {
                 plan: plan.clone(),
                 program: program.to_owned(),
                 output: ends.output.clone(),
                 events: ends.events.clone(),
-            },
+            }),
         };
         let mut inputs = Vec::new();
         for (number, mut pe) in plan.pes.clone().zip(started) {
@@ -115,7 +115,7 @@ impl<'a> Here<'a> {
     /// # Errors
     /// The system's.
     pub(super) fn replace(&mut self, pe: usize) -> io::Result<u32> {
-        let Again { plan, program, .. } = &self.again;
+        let Again { plan, program, .. } = &*self.again;
         let starter = Starter::new(plan, program, self.guardian.pid(), &self.lifeline)?;
         let started = starter.start(pe, Stdio::null(), true)?;
         let (pid, place) = (started.child.id().unwrap_or_default(), pe - self.pes.start);
@@ -128,7 +128,7 @@ impl<'a> Here<'a> {
     /// about it go.
     fn attend(&mut self, number: usize, pe: Pe) -> io::Result<mpsc::UnboundedSender<Order>> {
         let Pe { mut child, socket } = pe;
-        let Again { plan, output, events, .. } = &self.again;
+        let Again { plan, output, events, .. } = &*self.again;
         let stdout = child.stdout.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
         let stderr = child.stderr.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
         for (stream, pipe) in [(Stream::Out, stdout), (Stream::Err, stderr)] {

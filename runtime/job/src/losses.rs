@@ -102,7 +102,7 @@ impl Losses {
         })
     }
 
-    /// The replacement that is the next behind so many, which it waits for.
+    /// The replacement that is the next behind this many, which it waits for.
     pub fn poll_rejoined(&self, count: usize, cx: &Context<'_>) -> Poll<usize> {
         self.poll(cx, |known| known.rejoined.get(count).copied())
     }

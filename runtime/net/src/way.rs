@@ -98,8 +98,8 @@ pub unsafe trait Net: Way<Spot, Address> + Mail {
         false
     }
 
-    /// A PE that was lost has a replacement, of which this is what it gave in the exchanges by which
-    /// it has joined; nothing if this PE has joined after it. It can be reached again.
+    /// A PE that was lost has a replacement, of which this is what it gave in the exchanges by
+    /// which it has joined; nothing if this PE has joined after it. It can be reached again.
     ///
     /// # Errors
     /// What it gave cannot be read.

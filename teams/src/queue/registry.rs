@@ -53,8 +53,8 @@ impl Registry {
     }
 
     /// Makes the team of `members` at a place, if this PE is one of them and the place is still
-    /// free here. `number` is greater than those of all teams that its PEs have made before. The job
-    /// has lost `made_in` PEs.
+    /// free here. `number` is greater than those of all teams that its PEs have made before. The
+    /// job has lost `made_in` PEs.
     pub(crate) fn make(
         self: &Arc<Self>,
         pe: &Arc<Pe>,

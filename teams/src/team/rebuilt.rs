@@ -6,7 +6,7 @@
 
 use std::{future::poll_fn, sync::Arc, task::Poll};
 
-use oxshmem_base::{Error, Result};
+use oxshmem_base::{Error, Result, wakes::StoredWaker};
 use oxshmem_job::TeamRound;
 use oxshmem_net::Net;
 use oxshmem_ops::Members;
@@ -134,7 +134,7 @@ async fn forget_revoked(net: &dyn Net, registry: &Registry) {
         // Some are coming just now, from PEs that are there.
         let mut first = true;
         poll_fn(|cx| {
-            cx.waker().wake_by_ref();
+            StoredWaker::of(cx.waker()).wake();
             if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }
         })
         .await;
