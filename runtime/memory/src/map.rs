@@ -23,6 +23,7 @@ use rustix::{
 };
 
 use super::{
+    addresses::Addresses,
     backing::{HugeMemory, Spread, bind},
     shape::{Part, Shape},
 };
@@ -63,28 +64,6 @@ pub struct HostMap {
     keeper: Option<Keeper>,
     /// The addresses, if this map owns them.
     addresses: Option<Arc<Addresses>>,
-}
-
-/// The addresses of a [`HostMap`]. The process gets them back when the map and the last handle to
-/// them are dropped. While a handle outlives the map, nothing else is mapped at them, and an access
-/// to them faults.
-#[derive(Debug)]
-pub struct Addresses {
-    start: NonNull<u8>,
-    len: usize,
-}
-
-// SAFETY: it is a range of addresses, and nothing here reads or writes what is there.
-unsafe impl Send for Addresses {}
-// SAFETY: as above.
-unsafe impl Sync for Addresses {}
-
-impl Drop for Addresses {
-    fn drop(&mut self) {
-        // SAFETY: the map owned the range; its addresses are used only while the map exists, and it
-        // is gone. A failure leaves address space behind, no more.
-        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
-    }
 }
 
 /// Keeps addresses reserved that belong to something else.
@@ -338,8 +317,8 @@ impl HostMap {
         self.addresses.clone()
     }
 
-    /// Gives the pages of bytes `start..start + len` of a block back to the system, on all PEs: they
-    /// read as zeros from then on.
+    /// Gives the pages of bytes `start..start + len` of a block back to the system, for all:
+    /// they read as zeros then.
     ///
     /// # Errors
     /// The system's.

@@ -371,7 +371,7 @@ unsafe impl Net for Tcp {
     }
 
     fn settle(&self, done: Completion) {
-        self.inner().peers.iter_mut().flatten().for_each(|peer| peer.talk.needs_flush());
+        self.inner().peers.iter_mut().flatten().for_each(|peer| peer.talk.unflushed = true);
         self.flush(None, done);
     }
 

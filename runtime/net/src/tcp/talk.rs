@@ -100,7 +100,7 @@ pub(super) struct Talk {
     /// How many of them are flushes.
     flushes: usize,
     /// Whether something was sent that a flush waits for.
-    unflushed: bool,
+    pub(super) unflushed: bool,
     batch: Batch,
     mine: VecDeque<Mine>,
     theirs: VecDeque<GetAnswer>,
@@ -179,11 +179,6 @@ impl Talk {
         };
         let number = self.asked.insert(question) as u64;
         out.push_words(Kind::Ask, number, &encode(&op));
-    }
-
-    /// The next flush asks the other PE, whatever was sent.
-    pub(super) fn needs_flush(&mut self) {
-        self.unflushed = true;
     }
 
     /// Whether a long message with such a tag is being received.
