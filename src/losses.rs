@@ -2,13 +2,11 @@
 
 use std::{
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
 };
 
 use futures::Stream;
-use oxshmem_job::Loss;
-use oxshmem_spaces::Pe;
+use oxshmem_job::{Loss, LossWatch};
 
 use crate::World;
 
@@ -27,7 +25,7 @@ impl World {
     /// # }
     /// ```
     pub fn losses(&self) -> LossStream {
-        LossStream { pe: Arc::clone(self.pe()), view: 0 }
+        LossStream(self.pe().losses().map(|losses| LossWatch::new(losses, 0)))
     }
 
     /// Whether PE `pe` is lost, in a job that goes on, as far as this PE knows. Not collective.
@@ -48,10 +46,7 @@ impl World {
 /// The PEs that a job loses: see [`World::losses`].
 #[derive(Debug)]
 #[must_use = "a stream does nothing unless it is polled"]
-pub struct LossStream {
-    pe: Arc<Pe>,
-    view: u64,
-}
+pub struct LossStream(Option<LossWatch>);
 
 impl LossStream {
     /// The next one, which it waits for. Dropping the future loses none.
@@ -60,11 +55,7 @@ impl LossStream {
     }
 
     fn poll_loss(&mut self, cx: &Context<'_>) -> Poll<Loss> {
-        let Some(losses) = self.pe.losses() else { return Poll::Pending };
-        losses.poll_next(self.view, cx).map(|loss| {
-            self.view = loss.view;
-            loss
-        })
+        self.0.as_mut().map_or(Poll::Pending, |losses| losses.poll_next(cx))
     }
 }
 

@@ -3,6 +3,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod locks;
+
 use std::time::Duration;
 
 use oxshmem::{Error, InitOptions, Result, prelude::*, settings::Settings};

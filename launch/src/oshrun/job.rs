@@ -349,10 +349,11 @@ impl<'a> Job<'a> {
                 self.leaving.push_back((pe, Instant::now() + TO_BLAME));
                 return None;
             }
+            Kind::Knows => return self.lifecycle.knows(pe, message.value as u64),
             Kind::Finalized => {
-                self.lifecycle.finalized(pe);
+                let step = self.lifecycle.finalized(pe);
                 self.left(pe);
-                return None;
+                return step;
             }
             Kind::Abort => {
                 let (status, why) = (message.value, message.into_body().unwrap_or_default());
@@ -378,7 +379,8 @@ impl<'a> Job<'a> {
             | Kind::Regrouped
             | Kind::GlobalExit
             | Kind::Lost
-            | Kind::Loss => Err(io::ErrorKind::InvalidData.into()),
+            | Kind::Loss
+            | Kind::Settled => Err(io::ErrorKind::InvalidData.into()),
         };
         match mail.and_then(|mail| self.reach.deliver(mail)) {
             Ok(()) => None,

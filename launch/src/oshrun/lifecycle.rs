@@ -90,6 +90,8 @@ pub(super) struct Lifecycle {
     /// How many PEs were lost in a job that goes on, and those that nothing was done about yet.
     view: u64,
     losses: Vec<(usize, String)>,
+    /// How many of them all others know of.
+    settled: u64,
     /// The status of the last of them.
     status_of_lost: u8,
     /// What is to be sent to the PEs that still run.
@@ -107,6 +109,8 @@ struct Member {
     inits: u32,
     /// Whether its init is over, and it goes on without others.
     survives: bool,
+    /// How many losses it knows of.
+    knows: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +125,8 @@ enum Phase {
 impl Lifecycle {
     /// A job whose PEs run as the processes `pids`.
     pub(super) fn new(places: Places, pids: impl Iterator<Item = u32>, on_loss: OnLoss) -> Self {
-        let member = |pid| Member { pid, alive: true, exit: None, inside: false, inits: 0, survives: false };
+        let member =
+            |pid| Member { pid, alive: true, exit: None, inside: false, inits: 0, survives: false, knows: 0 };
         let pes: Vec<_> = pids.map(member).collect();
         let alive = pes.len();
         Self {
@@ -134,6 +139,7 @@ impl Lifecycle {
             on_loss,
             view: 0,
             losses: Vec::new(),
+            settled: 0,
             status_of_lost: 0,
             notices: Vec::new(),
         }
@@ -215,8 +221,26 @@ impl Lifecycle {
     }
 
     /// PE `pe` has left in good order.
-    pub(super) fn finalized(&mut self, pe: usize) {
+    pub(super) fn finalized(&mut self, pe: usize) -> Option<Step> {
         self.pes[pe].inside = false;
+        self.settle()
+    }
+
+    /// PE `pe` knows of so many losses.
+    pub(super) fn knows(&mut self, pe: usize, view: u64) -> Option<Step> {
+        self.pes[pe].knows = view;
+        self.settle()
+    }
+
+    /// Has all PEs informed if all know of more losses than before.
+    fn settle(&mut self) -> Option<Step> {
+        let inside = self.pes.iter().filter(|member| member.alive && member.inside);
+        let view = inside.map(|member| member.knows).min().unwrap_or(0);
+        (view > self.settled).then(|| {
+            self.settled = view;
+            self.notices.push(Message::new(Kind::Settled).value(view as i32));
+            Step::GoOn
+        })
     }
 
     /// PE `pe` called `global_exit`.
@@ -394,6 +418,8 @@ impl Lifecycle {
             .push((pe, format!("PE {pe} (pid {pid}, host {host}) {how}; the job goes on (view {view})")));
         let notice = Message::new(Kind::Loss).ticket(pe as u64).value(view as i32).with_body(how.into());
         self.notices.extend(notice);
+        // Of earlier ones, which this PE alone did not know of yet.
+        self.settle();
     }
 
     fn lost(&mut self, pe: usize, status: u8, how: &str) -> Option<Step> {

@@ -37,13 +37,17 @@ impl Loss {
 pub struct Losses {
     /// How many there are.
     view: AtomicU64,
+    /// How many all PEs know of.
+    settled: AtomicU64,
     known: Mutex<Known>,
 }
 
 #[derive(Default)]
 struct Known {
     losses: Vec<Loss>,
-    waiting: Vec<StoredWaker>,
+    /// By the numbers of their watches.
+    waiting: Vec<(u64, StoredWaker)>,
+    watches: u64,
     calls: Vec<Call>,
 }
 
@@ -72,19 +76,6 @@ impl Losses {
         lock(&self.known).losses.get(view as usize..).unwrap_or_default().to_vec()
     }
 
-    /// The first loss behind that view, which it waits for.
-    pub fn poll_next(&self, view: u64, cx: &Context<'_>) -> Poll<Loss> {
-        let waker = StoredWaker::of(cx.waker());
-        let mut known = lock(&self.known);
-        if let Some(loss) = known.losses.get(view as usize).filter(|loss| loss.view <= self.view()) {
-            return Poll::Ready(loss.clone());
-        }
-        if !known.waiting.iter().any(|other| other.will_wake(cx.waker())) {
-            known.waiting.push(waker);
-        }
-        Poll::Pending
-    }
-
     /// Has `call` run for each loss, on the thread that learns of it: for those that are known
     /// already now.
     pub fn when_lost(&self, call: impl Fn(&Loss) + Send + Sync + 'static) {
@@ -110,12 +101,78 @@ impl Losses {
         };
         // Before it is announced: what it does ends what a thread would begin in vain.
         calls.iter().for_each(|call| call(&loss));
+        self.advance(&self.view, loss.view);
+    }
+
+    /// All PEs know of the losses up to this view.
+    pub fn settle(&self, view: u64) {
+        self.advance(&self.settled, view);
+    }
+
+    fn advance(&self, count: &AtomicU64, view: u64) {
         let waiting = {
             let mut known = lock(&self.known);
-            self.view.store(loss.view, Ordering::Release);
+            // Release: see `view`.
+            count.store(view, Ordering::Release);
             std::mem::take(&mut known.waiting)
         };
-        waiting.into_iter().for_each(StoredWaker::wake);
+        waiting.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+}
+
+/// Waits for losses behind a view.
+#[derive(Debug)]
+pub struct LossWatch {
+    losses: Arc<Losses>,
+    view: u64,
+    number: u64,
+}
+
+impl LossWatch {
+    /// Losses up to `view` do not matter.
+    pub fn new(losses: &Arc<Losses>, view: u64) -> Self {
+        let number = {
+            let mut known = lock(&losses.known);
+            known.watches += 1;
+            known.watches
+        };
+        Self { losses: Arc::clone(losses), view, number }
+    }
+
+    /// The next loss, which it waits for.
+    pub fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Loss> {
+        let next = self.poll(cx, |losses, known| {
+            known.losses.get(self.view as usize).filter(|loss| loss.view <= losses.view()).cloned()
+        });
+        next.map(|loss| {
+            self.view = loss.view;
+            loss
+        })
+    }
+
+    /// Ready when all PEs know of the losses up to `view`.
+    pub fn poll_settled(&self, view: u64, cx: &Context<'_>) -> Poll<()> {
+        // Acquire: what was done about the losses elsewhere is over.
+        self.poll(cx, |losses, _| (losses.settled.load(Ordering::Acquire) >= view).then_some(()))
+    }
+
+    fn poll<T>(&self, cx: &Context<'_>, look: impl FnOnce(&Losses, &Known) -> Option<T>) -> Poll<T> {
+        let waker = StoredWaker::of(cx.waker());
+        let mut known = lock(&self.losses.known);
+        if let Some(seen) = look(&self.losses, &known) {
+            return Poll::Ready(seen);
+        }
+        match known.waiting.iter_mut().find(|(number, _)| *number == self.number) {
+            Some((_, stored)) => *stored = waker,
+            None => known.waiting.push((self.number, waker)),
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for LossWatch {
+    fn drop(&mut self) {
+        lock(&self.losses.known).waiting.retain(|(number, _)| *number != self.number);
     }
 }
 
@@ -127,9 +184,42 @@ impl std::fmt::Debug for Losses {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::{
+        sync::atomic::AtomicUsize,
+        task::{Wake, Waker},
+    };
 
     use super::*;
+
+    #[test]
+    fn a_watch_waits_for_its_own_and_leaves_no_waker() {
+        let losses = Arc::<Losses>::default();
+        let flag = Arc::new(Flag::default());
+        let waker = Waker::from(Arc::clone(&flag));
+        let cx = Context::from_waker(&waker);
+        let (mut watch, settled) = (LossWatch::new(&losses, 0), LossWatch::new(&losses, 0));
+        assert!(watch.poll_next(&cx).is_pending() && settled.poll_settled(1, &cx).is_pending());
+        losses.add(Loss::new(3, 1, "killed"));
+        assert_eq!(flag.0.load(Ordering::Relaxed), 2);
+        assert!(matches!(watch.poll_next(&cx), Poll::Ready(loss) if loss.pe == 3));
+        assert!(watch.poll_next(&cx).is_pending() && settled.poll_settled(1, &cx).is_pending());
+        drop(watch);
+        losses.settle(1);
+        assert_eq!(flag.0.load(Ordering::Relaxed), 3);
+        assert!(settled.poll_settled(1, &cx).is_ready() && settled.poll_settled(2, &cx).is_pending());
+        drop(settled);
+        drop(waker);
+        assert_eq!(Arc::strong_count(&flag), 1);
+    }
+
+    #[derive(Default)]
+    struct Flag(AtomicUsize);
+
+    impl Wake for Flag {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 
     #[test]
     fn losses_are_known_once_and_in_their_order() {

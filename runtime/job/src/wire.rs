@@ -66,6 +66,8 @@ pub enum Kind {
     /// PE: what it gives to the other members of a team that are left (ticket; body: see
     /// [`TeamRound`]).
     Regroup,
+    /// PE: it knows of losses, and takes nothing more from those PEs (value: how many).
+    Knows,
     /// Launcher: what all of them gave (the ticket; value: how many PEs are lost; body, see
     /// [`pack`], in which those that are lost gave nothing).
     Regrouped,
@@ -81,6 +83,8 @@ pub enum Kind {
     /// Launcher: a PE is gone, and the job goes on (ticket: which; value: how many are gone by now;
     /// body: how).
     Loss,
+    /// Launcher: all PEs know of losses (value: how many).
+    Settled,
 }
 
 impl Kind {
@@ -88,8 +92,8 @@ impl Kind {
     pub fn from_byte(byte: u8) -> Option<Self> {
         use Kind::*;
         [
-            Join, Exchange, Offer, Fetch, Finalized, Abandoned, Abort, Stuck, Survives, Regroup, Regrouped,
-            Exchanged, Offered, GlobalExit, Lost, Loss,
+            Join, Exchange, Offer, Fetch, Finalized, Abandoned, Abort, Stuck, Survives, Regroup, Knows,
+            Regrouped, Exchanged, Offered, GlobalExit, Lost, Loss, Settled,
         ]
         .into_iter()
         .find(|&kind| kind as u8 == byte)
