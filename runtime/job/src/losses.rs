@@ -9,7 +9,7 @@ use std::{
 };
 
 use oxshmem_base::{
-    sync::{AtomicU64, Mutex, Ordering, lock},
+    sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock},
     wakes::StoredWaker,
 };
 
@@ -37,6 +37,8 @@ impl Loss {
 pub struct Losses {
     /// How many there are.
     view: AtomicU64,
+    /// Whether there is one: before the view shows it, since operations fail with it from then on.
+    any: AtomicBool,
     /// How many all PEs know of.
     settled: AtomicU64,
     known: Mutex<Known>,
@@ -65,7 +67,8 @@ impl Losses {
     /// The loss of a PE, if it is lost.
     #[inline]
     pub fn of(&self, pe: usize) -> Option<Loss> {
-        if self.view() == 0 {
+        // Relaxed: the mutex orders the rest.
+        if !self.any.load(Ordering::Relaxed) {
             return None;
         }
         lock(&self.known).losses.iter().find(|loss| loss.pe == pe).cloned()
@@ -97,6 +100,7 @@ impl Losses {
                 return;
             }
             known.losses.push(loss.clone());
+            self.any.store(true, Ordering::Relaxed);
             known.calls.clone()
         };
         // Before it is announced: what it does ends what a thread would begin in vain.
