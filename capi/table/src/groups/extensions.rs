@@ -227,7 +227,6 @@ pub(super) static GROUPS: &[Group] = &[
         returns: "Zero; SHMEMX_PE_LOST if another PE was lost meanwhile, and it is to be called again; a negative number if there \
                   can be no such team, as in a job that ends with a lost PE. new_team is SHMEM_TEAM_INVALID then.",
         see: &["shmemx_survive_loss", "shmem_team_destroy"],
-        ..BASE
     },
     Group {
         name: "shmemx_ctx_error",
