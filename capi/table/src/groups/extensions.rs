@@ -231,6 +231,7 @@ pub(super) static GROUPS: &[Group] = &[
     Group {
         name: "shmemx_ctx_error",
         section: LOSSES,
+        rust: Some("Context::quiet"),
         brief: "gives the first error of a context, and clears it",
         text: "Errors of routines without a context are those of SHMEM_CTX_DEFAULT. SHMEM_CTX_INVALID has none.",
         forms: &[kinds_of("shmemx_ctx_error", "int", "shmem_ctx_t ctx")],
