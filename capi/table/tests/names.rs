@@ -51,12 +51,12 @@ fn every_chapter_has_as_many_routines_as_the_specification() {
         own.iter().map(|routine| &routine.name[..]).collect::<Vec<_>>(),
         [
             "shmemx_space_capabilities",
+            "shmemx_device_handle",
             "shmemx_survive_loss",
             "shmemx_losses",
             "shmemx_is_lost",
             "shmemx_team_survivors",
             "shmemx_ctx_error",
-            "shmemx_device_handle",
             "shmemx_gpu_device"
         ]
     );
