@@ -124,7 +124,7 @@ fn check_on_loss(settings: &Settings, survives_loss: bool) -> Result<()> {
         return Ok(());
     }
     let what = "SHMEM_ON_LOSS=continue (oshrun --on-loss) has a job go on when a PE is lost, which this program does \
-                not ask for (InitOptions::survive_loss)";
+                not ask for (InitOptions::survive_loss, shmemx_survive_loss)";
     Err(Error::Bootstrap { call: "init", detail: what.to_owned() })
 }
 

@@ -9,9 +9,9 @@ use std::{
 use bytemuck::Zeroable;
 use futures::Stream;
 use oxshmem_base::{Error, Result, sync::lock};
-use oxshmem_job::Loss;
+use oxshmem_job::{Loss, LossWatch};
 use oxshmem_memory::copy;
-use oxshmem_spaces::{Element, Pe, SymSlice, Symmetric, allocation::Allocation, heap::LINE};
+use oxshmem_spaces::{Element, SymSlice, Symmetric, allocation::Allocation, heap::LINE};
 use oxshmem_teams::{Rebuilt, Survivors, Team};
 
 use crate::{World, arena::Arena};
@@ -31,7 +31,7 @@ impl World {
     /// # }
     /// ```
     pub fn losses(&self) -> LossStream {
-        LossStream { pe: Arc::clone(self.pe()), view: 0 }
+        LossStream(self.pe().losses().map(|losses| LossWatch::new(losses, 0)))
     }
 
     /// Whether PE `pe` is lost, in a job that goes on, as far as this PE knows. Not collective.
@@ -210,7 +210,7 @@ impl World {
     /// in by [`rebuilt`](Self::rebuilt). Not collective, and it never ends. Where there are no
     /// replacements, the stream waits.
     pub fn rejoined(&self) -> RejoinStream {
-        RejoinStream { pe: Arc::clone(self.pe()), count: 0 }
+        RejoinStream { losses: self.pe().losses().map(|losses| LossWatch::new(losses, 0)), count: 0 }
     }
 
     /// The world of all PEs, when each that was lost has a [replacement](Self::rejoined).
@@ -280,7 +280,7 @@ impl World {
 #[derive(Debug)]
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct RejoinStream {
-    pe: Arc<Pe>,
+    losses: Option<LossWatch>,
     count: usize,
 }
 
@@ -291,7 +291,7 @@ impl RejoinStream {
     }
 
     fn poll_rejoined(&mut self, cx: &Context<'_>) -> Poll<usize> {
-        let Some(losses) = self.pe.losses() else { return Poll::Pending };
+        let Some(losses) = &self.losses else { return Poll::Pending };
         losses.poll_rejoined(self.count, cx).map(|pe| {
             self.count += 1;
             pe
@@ -310,10 +310,7 @@ impl Stream for RejoinStream {
 /// The PEs that a job loses: see [`World::losses`].
 #[derive(Debug)]
 #[must_use = "a stream does nothing unless it is polled"]
-pub struct LossStream {
-    pe: Arc<Pe>,
-    view: u64,
-}
+pub struct LossStream(Option<LossWatch>);
 
 impl LossStream {
     /// The next one, which it waits for. Dropping the future loses none.
@@ -322,11 +319,7 @@ impl LossStream {
     }
 
     fn poll_loss(&mut self, cx: &Context<'_>) -> Poll<Loss> {
-        let Some(losses) = self.pe.losses() else { return Poll::Pending };
-        losses.poll_next(self.view, cx).map(|loss| {
-            self.view = loss.view;
-            loss
-        })
+        self.0.as_mut().map_or(Poll::Pending, |losses| losses.poll_next(cx))
     }
 }
 

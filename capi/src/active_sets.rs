@@ -83,18 +83,20 @@ impl Triplet {
 
     /// Does something with the team of the set.
     #[inline(never)]
-    fn run(self, call: Call, p_sync: *mut c_long, work: &dyn Fn(&Team)) {
+    fn run(self, call: Call, p_sync: *mut c_long, work: &dyn Fn(&Team) -> c_int) {
         let Some(set) = self.set(call) else { return };
         let sync = call.view("pSync", p_sync.cast_const().cast::<u64>(), SYNC_SIZE);
         let world = call.global.world.team();
         let Sets { threads, teams } = &call.global.sets;
         if !threads && set == [0, 1, world.n_pes()] {
-            return work(world);
+            work(world);
+            return;
         }
         let key = (set, if *threads { p_sync.addr() } else { 0 });
         let known = teams.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(team) = known {
-            return work(&team);
+            work(&team);
+            return;
         }
         let (team, keep) = self.make(call, world, set, sync);
         if keep {
@@ -120,13 +122,13 @@ impl Triplet {
         };
         let [start, stride, size] = set;
         let _entry = world.places().enter(start, stride, size);
-        call.collective(|| making.make("active_set"))
+        call.value(call.outcome(|| making.make("active_set")))
     }
 }
 
 export!("shmem_barrier", |name| (start: c_int, log_stride: c_int, size: c_int, p_sync: *mut c_long) {
     let call = Call::long(name);
-    call.wait(call.context.quiet());
+    call.complete(call.context.quiet());
     Triplet { start, log_stride, size }.run(call, p_sync, &|team| call.collective(|| team.sync()));
 });
 

@@ -8,12 +8,14 @@ use std::{
     task::{Context as TaskContext, Poll, Waker},
 };
 
+use bytemuck::Zeroable;
 use oxshmem::{Collective, Context, Element, Error, Quiet, StreamRef, SymRef, SymView, Team};
 use oxshmem_base::report;
 use oxshmem_ops::{operation::Immediate, path::address::AddressPath};
 
 use crate::{
     exit::{end_job, is_leaving, leave},
+    losses::{self, PE_LOST},
     state::{DEFAULT_PATH, Global, Waiting, current, depth, in_child},
     types::Stream,
 };
@@ -149,16 +151,18 @@ impl Call {
         unsafe { std::slice::from_raw_parts(pointer, len) }
     }
 
-    /// Waits for an operation on a PE. Those that have ended cost no more than a look.
+    /// Waits for an operation on a PE. Those that have ended cost no more than a look. With a lost
+    /// PE the value is 0.
     #[inline(always)]
     pub(crate) fn wait_on<T, E, F>(self, pe: c_int, operation: F) -> T
     where
+        T: Zeroable,
         E: Into<Error>,
         F: Immediate<Output = T> + Future<Output = Result<T, E>>,
     {
         match operation.now() {
             Ok(value) => value,
-            Err(operation) => wait_for(self.name, pe, operation),
+            Err(operation) => wait_for(self.name, self.context, pe, operation),
         }
     }
 
@@ -166,7 +170,7 @@ impl Call {
     #[inline(always)]
     pub(crate) fn start_on<F: Immediate>(self, pe: c_int, operation: F) {
         if let Err(operation) = operation.now() {
-            begun(self.name, pe, operation);
+            begun(self.name, self.context, pe, operation);
         }
     }
 
@@ -175,11 +179,12 @@ impl Call {
     #[inline(always)]
     pub(crate) fn look<T, F>(self, future: F) -> T
     where
+        T: Zeroable,
         F: Immediate<Output = T> + Future<Output = oxshmem::Result<T>>,
     {
         match future.now() {
             Ok(value) => value,
-            Err(future) => wait_long(self.name, future),
+            Err(future) => wait_long(self.name, self.context, future),
         }
     }
 
@@ -192,16 +197,34 @@ impl Call {
         }
     }
 
-    /// Starts what all PEs of a team do, and waits until it is over; its error ends the job.
+    /// Waits for a future; its error ends the job, unless it is survived.
     #[inline]
-    pub(crate) fn collective<T, F>(self, start: impl FnOnce() -> F) -> T
+    pub(crate) fn complete<F: Future<Output = oxshmem::Result<()>>>(self, future: F) {
+        if let Err(error) = self.output(future) {
+            self.survive(error);
+        }
+    }
+
+    /// Starts what all PEs of a team do, and waits until it is over; its error ends the job, unless
+    /// it is survived. Returns 0 if there is none.
+    #[inline]
+    pub(crate) fn collective<F>(self, start: impl FnOnce() -> F) -> c_int
     where
-        F: Future<Output = oxshmem::Result<T>>,
+        F: Future<Output = oxshmem::Result<()>>,
     {
         match self.outcome(start) {
-            Ok(value) => value,
-            Err(error) => self.failed(None, error),
+            Ok(()) => 0,
+            Err(error) => self.survive(error),
         }
+    }
+
+    /// Leaves an error with the context, if it is that of a lost PE in a job that goes on; any other
+    /// ends the job. Returns what routines do then.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn survive(self, error: Error) -> c_int {
+        survive(self.name, self.context, None, error);
+        PE_LOST
     }
 
     /// Runs a collective that may be refused, and returns what its future does.
@@ -217,10 +240,13 @@ impl Call {
         team: &Team,
         stream: Option<Stream>,
         collective: &dyn Fn(&Team) -> Collective<'_>,
-    ) {
+    ) -> c_int {
         match stream {
             None => self.collective(|| collective(team)),
-            Some(stream) => self.enqueue(team, stream, None, collective),
+            Some(stream) => {
+                self.enqueue(team, stream, None, collective);
+                0
+            }
         }
     }
 
@@ -319,34 +345,57 @@ fn block_on<F: Future>(global: &Global, future: F) -> F::Output {
 /// Waits for what is not ready.
 #[cold]
 #[inline(never)]
-fn wait_long<T, F: Future<Output = oxshmem::Result<T>>>(name: &'static str, future: F) -> T {
+fn wait_long<T, F>(name: &'static str, context: &Context, future: F) -> T
+where
+    T: Zeroable,
+    F: Future<Output = oxshmem::Result<T>>,
+{
     match block_on(global(name), future) {
         Ok(value) => value,
-        Err(error) => failed(name, None, error),
+        Err(error) => {
+            survive(name, context, None, error);
+            T::zeroed()
+        }
     }
 }
 
 /// Waits for an operation that has not ended, or has failed.
 #[cold]
 #[inline(never)]
-fn wait_for<T, E, F>(name: &'static str, pe: c_int, operation: F) -> T
+fn wait_for<T, E, F>(name: &'static str, context: &Context, pe: c_int, operation: F) -> T
 where
+    T: Zeroable,
     E: Into<Error>,
     F: Future<Output = Result<T, E>>,
 {
     match block_on(global(name), operation) {
         Ok(value) => value,
-        Err(error) => failed(name, Some(pe), error.into()),
+        Err(error) => {
+            survive(name, context, Some(pe), error.into());
+            T::zeroed()
+        }
     }
 }
 
 /// An operation is under way, or has failed.
 #[cold]
 #[inline(never)]
-fn begun<F: Immediate>(name: &'static str, pe: c_int, operation: F) {
+fn begun<F: Immediate>(name: &'static str, context: &Context, pe: c_int, operation: F) {
     if let Some(error) = operation.refused() {
-        failed(name, Some(pe), error);
+        survive(name, context, Some(pe), error);
     }
+}
+
+/// Leaves an error with its context, if it is that of a lost PE in a job that goes on; any other
+/// ends the job.
+#[cold]
+#[inline(never)]
+fn survive(name: &'static str, context: &Context, pe: Option<c_int>, error: Error) {
+    let global = global(name);
+    if !losses::is_survived(global, &error) {
+        failed(name, pe, error);
+    }
+    losses::leave(global, context);
 }
 
 #[cold]

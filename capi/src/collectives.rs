@@ -36,17 +36,17 @@ impl<const N: usize> Data<N> {
     }
 
     /// Runs the collective, here or in the order of the stream.
-    fn run(self, team: &Team, collective: &dyn Fn(&Team) -> Collective<'_>) {
-        self.call.on_team(team, self.stream, collective);
+    fn run(self, team: &Team, collective: &dyn Fn(&Team) -> Collective<'_>) -> c_int {
+        self.call.on_team(team, self.stream, collective)
     }
 
-    pub(crate) fn alltoall(self, team: &Team) {
+    pub(crate) fn alltoall(self, team: &Team) -> c_int {
         // More than any memory holds is not symmetric.
         let len = self.nelems.saturating_mul(team.n_pes());
-        self.run(team, &|team| team.alltoall(self.dest(len), self.source(len)));
+        self.run(team, &|team| team.alltoall(self.dest(len), self.source(len)))
     }
 
-    pub(crate) fn alltoalls(self, team: &Team, dst: isize, sst: isize) {
+    pub(crate) fn alltoalls(self, team: &Team, dst: isize, sst: isize) -> c_int {
         let [dst, sst] = [("dst", dst), ("sst", sst)].map(|(what, stride)| match usize::try_from(stride) {
             Ok(stride) if stride > 0 => stride,
             _ => self.call.fail(format_args!("{what} = {stride} is less than 1")),
@@ -54,7 +54,7 @@ impl<const N: usize> Data<N> {
         let before = self.nelems.saturating_mul(team.n_pes()).checked_sub(1);
         let span = |stride: usize| before.map_or(0, |before| before.saturating_mul(stride).saturating_add(1));
         let (dest, source) = (self.dest(span(dst)), self.source(span(sst)));
-        self.run(team, &|team| team.alltoalls(dest, source, dst, sst, self.nelems));
+        self.run(team, &|team| team.alltoalls(dest, source, dst, sst, self.nelems))
     }
 
     /// The root; one that is not in the team ends the job.
@@ -68,28 +68,28 @@ impl<const N: usize> Data<N> {
         }
     }
 
-    pub(crate) fn broadcast(self, team: &Team, root: c_int) {
+    pub(crate) fn broadcast(self, team: &Team, root: c_int) -> c_int {
         let root = self.root(team, root);
-        self.run(team, &|team| team.broadcast(self.dest(self.nelems), self.source(self.nelems), root));
+        self.run(team, &|team| team.broadcast(self.dest(self.nelems), self.source(self.nelems), root))
     }
 
-    pub(crate) fn broadcast_to_others(self, team: &Team, root: c_int) {
+    pub(crate) fn broadcast_to_others(self, team: &Team, root: c_int) -> c_int {
         let root = self.root(team, root);
         self.run(team, &|team| {
             team.broadcast_to_others(self.dest(self.nelems), self.source(self.nelems), root)
-        });
+        })
     }
 
-    pub(crate) fn collect(self, team: &Team) {
+    pub(crate) fn collect(self, team: &Team) -> c_int {
         // The length of the result is not known before: it may fill all that there is.
         let rest = self.call.global.addresses.rest(self.dest.cast_const().cast());
         let dest = rest.unwrap_or_else(|| self.dest(self.nelems));
-        self.run(team, &|team| team.collect(dest, self.source(self.nelems)));
+        self.run(team, &|team| team.collect(dest, self.source(self.nelems)))
     }
 
-    pub(crate) fn fcollect(self, team: &Team) {
+    pub(crate) fn fcollect(self, team: &Team) -> c_int {
         let dest = self.dest(self.nelems.saturating_mul(team.n_pes()));
-        self.run(team, &|team| team.fcollect(dest, self.source(self.nelems)));
+        self.run(team, &|team| team.fcollect(dest, self.source(self.nelems)))
     }
 }
 
@@ -111,8 +111,7 @@ macro_rules! collective {
             let Some(team) = find(call, team) else { return NO_TEAM };
             let (dest, source) = (dest.cast(), source.cast());
             let data = Data::<{ $N }> { call, dest, source, nelems, stream: None };
-            data.$does(team, $($before,)* $($after,)*);
-            0
+            data.$does(team, $($before,)* $($after,)*)
         });
         export!(concat!("shmemx_", $name, "_on_stream"), |name| (
             team: TeamHandle,
@@ -127,8 +126,7 @@ macro_rules! collective {
             let Some(team) = find(call, team) else { return NO_TEAM };
             let (dest, source) = (dest.cast(), source.cast());
             let data = Data::<{ $N }> { call, dest, source, nelems, stream: Some(stream) };
-            data.$does(team, $($before,)* $($after,)*);
-            0
+            data.$does(team, $($before,)* $($after,)*)
         });
     };
 }

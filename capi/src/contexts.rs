@@ -12,6 +12,7 @@ use oxshmem_ops::path::address::AddressPath;
 use crate::{
     call::{Call, CtxHandle, GREATEST_PREDEFINED},
     export::export,
+    losses,
     tables::contexts::{Made, contexts},
     teams::{self, TeamHandle},
 };
@@ -40,7 +41,12 @@ fn create(call: Call, team: Option<(&Team, usize)>, options: c_long, ctx: *mut C
         // program's.
         unsafe { path.open(&context, global.world.pe(), &global.addresses.ranges()) };
         let made = Box::into_raw(Box::new(Made { path, context: Some(context), team: handle }));
-        contexts().alive.insert(made.expose_provenance());
+        let mut contexts = contexts();
+        contexts.alive.insert(made.expose_provenance());
+        // A loss after this closes it.
+        if losses::is_any(global.world) {
+            contexts.close_paths();
+        }
         made
     });
     // SAFETY: the caller's pointer to a handle.
@@ -86,7 +92,9 @@ export!("shmem_ctx_destroy", |name| (ctx: CtxHandle) {
             }
             // SAFETY: it was in `alive` until now, and only this call ends it.
             if let Some(context) = unsafe { &(*ctx).context } {
-                call.wait(context.quiet());
+                Call::with(name, context).complete(context.quiet());
+                // Another may come to be where it was.
+                call.global.errors.take(context);
             }
             contexts().end(address);
         }

@@ -47,6 +47,7 @@ mod export;
 mod handles;
 mod lock;
 mod longdouble;
+mod losses;
 mod memory;
 mod on_stream;
 mod order;

@@ -15,12 +15,15 @@ fn handle(call: Call, lock: *mut c_long) -> Lock {
 
 export!("shmem_set_lock", |name| (lock: *mut c_long) {
     let call = Call::new(name);
-    call.wait(handle(call, lock).set());
+    call.complete(handle(call, lock).set());
 });
 
 export!("shmem_test_lock", |name| (lock: *mut c_long) -> c_int {
     let call = Call::new(name);
-    c_int::from(!call.wait(handle(call, lock).test()))
+    match call.output(handle(call, lock).test()) {
+        Ok(is_set) => c_int::from(!is_set),
+        Err(error) => call.survive(error),
+    }
 });
 
 export!("shmem_clear_lock", |name| (lock: *mut c_long) {
@@ -30,6 +33,6 @@ export!("shmem_clear_lock", |name| (lock: *mut c_long) {
         Err(Error::LockNotHeld { why, .. }) => {
             call.fail(format_args!("lock = {lock:p} is not held by this PE: {why}"))
         }
-        Err(error) => call.failed(None, error),
+        Err(error) => _ = call.survive(error),
     }
 });

@@ -73,7 +73,7 @@ fn take(call: Call, pointer: *mut c_void, named: Option<SpaceKind>) -> OwnedBloc
 /// The barrier of an allocation completes what was begun on the default context; the allocation is
 /// the rest of it.
 fn complete(call: Call) {
-    call.wait(call.context.quiet());
+    call.complete(call.context.quiet());
 }
 
 /// Whether an error is one that gives null, on all PEs alike. It is reported the first time.
@@ -119,7 +119,10 @@ where
             tell_missing(call, format_args!("{id} is not defined: {}", Missing { id, defined: &defined }));
             null_mut()
         }
-        Err(error) => call.failed(None, error),
+        Err(error) => {
+            call.survive(error);
+            null_mut()
+        }
     }
 }
 
@@ -257,7 +260,11 @@ fn realloc(call: Call, pointer: *mut c_void, size: usize) -> *mut c_void {
             give(call, buffer, from);
             null_mut()
         }
-        Err(Rejected { error, .. }) => call.failed(None, error),
+        Err(Rejected { error, buffer }) => {
+            call.survive(error);
+            give(call, buffer, from);
+            null_mut()
+        }
     }
 }
 

@@ -30,8 +30,7 @@ impl<T: Element> Reduction<T> {
         let Self { call, team, dest, source, nelems } = self;
         let Some(team) = find(call, team) else { return NO_TEAM };
         let (dest, source) = (call.view("dest", dest, nelems), call.view("source", source, nelems));
-        call.on_team(team, stream, &|team| method(team, dest, source));
-        0
+        call.on_team(team, stream, &|team| method(team, dest, source))
     }
 }
 

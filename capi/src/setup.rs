@@ -11,7 +11,7 @@ use std::{
     thread::{self, Thread},
 };
 
-use oxshmem::{Error, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings::Settings};
+use oxshmem::{Error, InitOptions, VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR, settings::Settings};
 use oxshmem_base::report;
 
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     call::{Call, fatal},
     exit::{end_at_panics, end_job, has_left, is_leaving, leave},
     export::export,
-    handles,
+    handles, losses,
     state::{Global, begin, current, depth, end, in_child},
     statics,
     tables::sets::Sets,
@@ -59,7 +59,9 @@ fn join(threads: bool) -> Result<(oxshmem::World, Addresses, Sets), Error> {
     let statics = statics::Globals::of_executable()?;
     settings.statics = statics.len();
     settings.local_stores = true;
-    let world = block_on_thread(oxshmem::init_with(settings))?;
+    let options = InitOptions::from(settings);
+    let options = if losses::survives() { options.survive_loss() } else { options };
+    let world = block_on_thread(oxshmem::init_with(options))?;
     let sets = Sets::new(agree(&world, &statics, threads)?);
     statics.share(world.pe())?;
     let addresses = Addresses::new(&world, statics.range());
@@ -74,9 +76,11 @@ fn agree(world: &oxshmem::World, statics: &statics::Globals, threads: bool) -> R
     let mut mine = statics.fingerprint().to_ne_bytes().to_vec();
     mine.push(u8::from(threads));
     let all = block_on_thread(world.pe().bootstrap().exchange(mine))?;
+    // A PE that is lost has given nothing.
+    let there: Vec<usize> = (0..all.len()).filter(|&pe| !all[pe].is_empty()).collect();
     let fingerprint = |pe: usize| &all[pe][..size_of::<u64>()];
-    // All PEs compare with PE 0, so that all PEs name the same two.
-    match (0..all.len()).find(|&pe| fingerprint(pe) != fingerprint(0)) {
+    // All PEs compare with the first, so that all PEs name the same two.
+    match there.iter().copied().find(|&pe| fingerprint(pe) != fingerprint(there[0])) {
         None => Ok(all.iter().any(|it| it.ends_with(&[1]))),
         Some(pe) => Err(Error::Unsupported {
             what: format!(
@@ -119,7 +123,8 @@ fn finalize(name: &'static str) {
     if depth.inits > 0 {
         drop(depth);
         // All but the last are barriers (`OpenSHMEM 1.6 §9.1.4`).
-        return call.collective(|| call.global.world.barrier_all());
+        call.collective(|| call.global.world.barrier_all());
+        return;
     }
     call.collective(|| call.global.world.finalize());
     (depth.finalized, depth.old) = (true, false);

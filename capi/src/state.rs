@@ -17,6 +17,7 @@ use oxshmem_ops::path::address::AddressPath;
 
 use crate::{
     address::Addresses,
+    losses::{self, Errors},
     tables::{blocks::Blocks, contexts, sets::Sets, teams},
 };
 
@@ -34,6 +35,8 @@ pub(crate) struct Global {
     /// The default context.
     pub(crate) context: &'static Context,
     pub(crate) home: Home,
+    /// Of contexts, in a job that goes on without lost PEs.
+    pub(crate) errors: Errors,
     pub(crate) world: &'static World,
     _world: Owned,
 }
@@ -128,6 +131,7 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
         addresses,
         context,
         home: world.pe().home().clone(),
+        errors: Errors::default(),
         world,
         _world: owned,
     }));
@@ -136,6 +140,7 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
     unsafe { DEFAULT_PATH.open(context, world.pe(), &global.addresses.ranges()) };
     // Release: a thread that sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);
+    losses::follow(world);
 }
 
 /// From now on there is none, and the process has what it had before (`OpenSHMEM 1.6 §9.1.4`), its

@@ -107,7 +107,7 @@ fn config(call: Call, what: &str, config: *const CTeamConfig, mask: c_long) -> T
 }
 
 /// Hands a team over to the program.
-fn give(team: Option<Team>) -> TeamHandle {
+pub(crate) fn give(team: Option<Team>) -> TeamHandle {
     match team {
         Some(team) => table::add(team),
         None => predefined(INVALID),
@@ -126,7 +126,7 @@ where
         Err(Error::InvalidTriplet { .. } | Error::InvalidRange { .. } | Error::TeamsExhausted { .. }) => {
             (T::default(), NO_TEAM)
         }
-        Err(error) => call.failed(None, error),
+        Err(error) => (T::default(), call.survive(error)),
     }
 }
 
@@ -239,8 +239,7 @@ export!("shmem_team_destroy", |name| (team: TeamHandle) { destroy(Call::new(name
 export!("shmem_team_sync", |name| (team: TeamHandle) -> c_int {
     let call = Call::new(name);
     let Some(team) = find(call, team) else { return NO_TEAM };
-    call.collective(|| team.sync());
-    0
+    call.collective(|| team.sync())
 });
 
 export!("shmem_team_ptr", |name| (team: TeamHandle, dest: *const c_void, pe: c_int) -> *mut c_void {

@@ -35,7 +35,7 @@ pub use device_view::{DeviceAddress, DeviceView};
 pub use domain::Domain;
 pub use element::Element;
 pub use heap::{HeapUse, Hints};
-pub use oxshmem_job::{Loss, Losses};
+pub use oxshmem_job::{Loss, LossWatch, Losses};
 pub use pe::Pe;
 pub use slice::{SymSlice, Symmetric};
 pub use view::{SymRef, SymView};

@@ -6,6 +6,8 @@ mod memory;
 mod random;
 mod replacing;
 
+mod locks;
+
 use std::time::Duration;
 
 use oxshmem::{Error, InitOptions, Result, prelude::*, settings::Settings};
@@ -241,7 +243,7 @@ fn a_program_that_does_not_ask_to_go_on_is_refused_with_a_sentence() {
     });
     assert_eq!(ended.status, 3, "{ended:?}");
     let sentence = "init: SHMEM_ON_LOSS=continue (oshrun --on-loss) has a job go on when a PE is lost, which this \
-                    program does not ask for (InitOptions::survive_loss)";
+                    program does not ask for (InitOptions::survive_loss, shmemx_survive_loss)";
     assert!(ended.stderr.contains(sentence), "{}", ended.stderr);
     assert!(!ended.stderr.contains("goes on (view"), "init was not over anywhere: {}", ended.stderr);
 }

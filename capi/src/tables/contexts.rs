@@ -47,6 +47,15 @@ pub(crate) fn contexts() -> MutexGuard<'static, Contexts> {
 }
 
 impl Contexts {
+    /// From now on operations do not go by addresses.
+    pub(crate) fn close_paths(&self) {
+        for &address in &self.alive {
+            let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
+            // SAFETY: whatever is in `alive` is a box from `create` that was not ended.
+            unsafe { (*handle).path.close() };
+        }
+    }
+
     /// Ends a context that the program does not have any more.
     pub(crate) fn end(&mut self, address: usize) {
         let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
@@ -82,11 +91,7 @@ pub(crate) fn end_all_of(team: usize) {
 /// is.
 pub(crate) fn close_in_child() {
     let Ok(contexts) = CONTEXTS.try_lock() else { return };
-    for &address in &contexts.alive {
-        let handle: CtxHandle = std::ptr::with_exposed_provenance_mut(address);
-        // SAFETY: whatever is in `alive` is a box from `create` that was not ended.
-        unsafe { (*handle).path.close() };
-    }
+    contexts.close_paths();
 }
 
 /// The world ends, and with it whatever the contexts reach (`OpenSHMEM 1.6 §9.1.4`).

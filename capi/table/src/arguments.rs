@@ -126,6 +126,15 @@ pub(crate) const ADDRESS: &[Argument] = &[
 ];
 
 /// Where a team handle is the result.
+pub(crate) const LOST_PES: &[Argument] =
+    &[output("pes", "the PEs; may be null if npes is 0"), input("npes", "how many there is room for in pes")];
+pub(crate) const SURVIVORS: &[Argument] = &[
+    output("new_team", "the team that they make"),
+    output(
+        "completed",
+        "null, or how many collectives of the old team each member of the new one had completed, with room for all of the old one",
+    ),
+];
 pub(crate) const TEAM_RESULT: &[Argument] = &[output("team", "the context's team")];
 
 /// Where a context handle is the result.

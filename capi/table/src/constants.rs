@@ -87,7 +87,8 @@ pub static CONSTANTS: &[Constant] = &[
     old_renamed("SHMEM_REDUCE_MIN_WRKDATA_SIZE", "8", "elements that a pWrk has at least"),
 ];
 
-/// The constants of the memory-kinds proposal and those that ask about spaces, for `shmemx.h`.
+/// The constants of the memory-kinds proposal, those that ask about spaces, and errors, for
+/// `shmemx.h`.
 pub static KINDS: &[Constant] = &[
     new("SHMEMX_MAX_PARTITIONS", "7", "how many partitions of the symmetric heap there may be"),
     new("SHMEMX_MAX_PARTITION_ID", "127", "greatest number of a partition"),
@@ -96,6 +97,7 @@ pub static KINDS: &[Constant] = &[
     new("SHMEMX_SPACE_COLLECTIVES", "4L", "capability of a space: collectives"),
     new("SHMEMX_SPACE_DIRECT_ACCESS", "8L", "capability of a space: loads and stores, as through shmem_ptr"),
     new("SHMEMX_SPACE_WORLD_ACCESS", "16L", "capability of a space: all PEs have it"),
+    new("SHMEMX_PE_LOST", "1", "error of a context: an operation with a PE that is lost"),
 ];
 
 /// The value of an integer constant, as code that implements it needs it.

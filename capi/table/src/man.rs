@@ -181,6 +181,9 @@ fn standard(group: &Group) -> String {
     if group.section.starts_with("memory") {
         return format!("The {} proposal for OpenSHMEM.", group.section);
     }
+    if !group.section.starts_with(|first: char| first.is_ascii_digit()) {
+        return "An extension of OpenSHMEM.".to_owned();
+    }
     format!("OpenSHMEM 1.6, section {}.", group.section)
 }
 

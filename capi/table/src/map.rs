@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::model::{Form, Group, Over, Status};
 
 /// The chapters and what they are about.
-const CHAPTERS: [(&str, &str); 18] = [
+const CHAPTERS: [(&str, &str); 19] = [
     ("9.1", "Setup, exit and query"),
     ("9.2", "Threads"),
     ("9.3", "Memory"),
@@ -24,6 +24,7 @@ const CHAPTERS: [(&str, &str); 18] = [
     ("memory space capabilities", "Capabilities of memory spaces, which their proposal leaves open"),
     ("memory kinds", "Memory kinds"),
     ("GPU programs", "GPU programs"),
+    ("jobs that go on", "Jobs that go on when a PE is lost"),
 ];
 
 const HEAD: &str = "\

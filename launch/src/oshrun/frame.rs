@@ -28,9 +28,9 @@ const LONGEST: usize = 1 << 30;
 const BEFORE: usize = 64 << 10;
 
 /// What an agent passes on of what PEs send.
-pub(super) const PASSED_ON: [wire::Kind; 8] = {
+pub(super) const PASSED_ON: [wire::Kind; 9] = {
     use wire::Kind::*;
-    [Join, Exchange, Finalized, Abandoned, Abort, Stuck, Survives, Regroup]
+    [Join, Exchange, Finalized, Abandoned, Abort, Stuck, Survives, Regroup, Knows]
 };
 
 /// A message to PEs or from one, without descriptors.

@@ -360,10 +360,14 @@ impl<'a> Job<'a> {
                 self.leaving.push_back((pe, Instant::now() + TO_BLAME));
                 return None;
             }
+            Kind::Knows => return self.lifecycle.knows(pe, message.value as u64),
             Kind::Finalized => {
-                self.lifecycle.finalized(pe);
+                let step = self.lifecycle.finalized(pe);
                 self.left(pe);
-                self.exchanges.left(pe)
+                match step {
+                    Some(step) => return Some(step),
+                    None => self.exchanges.left(pe),
+                }
             }
             Kind::Abort => {
                 let (status, why) = (message.value, message.into_body().unwrap_or_default());
@@ -392,6 +396,7 @@ impl<'a> Job<'a> {
             | Kind::GlobalExit
             | Kind::Lost
             | Kind::Loss
+            | Kind::Settled
             | Kind::Rejoined => Err(io::ErrorKind::InvalidData.into()),
         };
         match mail.and_then(|mail| self.reach.deliver(mail)) {

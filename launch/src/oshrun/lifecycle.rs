@@ -111,6 +111,8 @@ pub(super) struct Lifecycle {
     remarks: Vec<String>,
     /// What the PEs that still run know of.
     history: Vec<Message>,
+    /// How many losses all others know of.
+    settled: u64,
     /// The status of the last of them.
     status_of_lost: u8,
     /// What is to be sent to the PEs that still run.
@@ -130,6 +132,8 @@ struct Member {
     survives: bool,
     /// Whether it was lost, and has no replacement that the others have let in.
     is_lost: bool,
+    /// How many losses it knows of.
+    knows: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +157,7 @@ impl Lifecycle {
             inits: 0,
             survives: false,
             is_lost: false,
+            knows: 0,
         };
         let pes: Vec<_> = pids.map(member).collect();
         let alive = pes.len();
@@ -171,6 +176,7 @@ impl Lifecycle {
             losses: Vec::new(),
             remarks: Vec::new(),
             history: Vec::new(),
+            settled: 0,
             status_of_lost: 0,
             notices: Vec::new(),
         }
@@ -290,7 +296,7 @@ impl Lifecycle {
         let member = &mut self.pes[pe];
         let inits = member.inits.saturating_sub(1);
         *member =
-            Member { pid, alive: true, exit: None, inside: false, inits, survives: false, is_lost: true };
+            Member { pid, alive: true, exit: None, inside: false, inits, survives: false, is_lost: true, knows: 0 };
         self.leaving.retain(|&other| other != pe);
         self.alive += 1;
     }
@@ -316,8 +322,26 @@ impl Lifecycle {
     }
 
     /// PE `pe` has left in good order.
-    pub(super) fn finalized(&mut self, pe: usize) {
+    pub(super) fn finalized(&mut self, pe: usize) -> Option<Step> {
         self.pes[pe].inside = false;
+        self.settle()
+    }
+
+    /// PE `pe` knows of so many losses.
+    pub(super) fn knows(&mut self, pe: usize, view: u64) -> Option<Step> {
+        self.pes[pe].knows = view;
+        self.settle()
+    }
+
+    /// Has all PEs informed if all know of more losses than before.
+    fn settle(&mut self) -> Option<Step> {
+        let inside = self.pes.iter().filter(|member| member.alive && member.inside);
+        let view = inside.map(|member| member.knows).min().unwrap_or(0);
+        (view > self.settled).then(|| {
+            self.settled = view;
+            self.notices.push(Message::new(Kind::Settled).value(view as i32));
+            Step::GoOn
+        })
     }
 
     /// PE `pe` called `global_exit`.
@@ -511,6 +535,8 @@ impl Lifecycle {
             self.history.push(notice.clone());
             self.notices.push(notice);
         }
+        // Of earlier ones, which this PE alone did not know of yet.
+        self.settle();
     }
 
     /// PE `pe` gets a replacement, if there are to be any more, and its host is there.

@@ -32,13 +32,14 @@ use oxshmem_progress::activity::{self as board, Activity, Ahead, Call};
 use oxshmem_spaces::{Pe, SymRef, SymSlice};
 
 use super::{
+    lasting,
     queue::{self, MINE},
     shown::ShownWait,
 };
 use crate::{
     context::{Context, ContextOptions},
     quiet::Quiet,
-    wait::{Cmp, Wait, WordWait},
+    wait::{Cmp, Wait, WordWait, look},
 };
 
 /// The locks that a PE has handles to, by segment and offset, so that all handles to a lock share
@@ -66,8 +67,10 @@ pub(super) struct LocalLock {
 /// What the machine works on.
 pub(super) struct Seat {
     pub(super) context: Context,
-    /// The lock's word: `tail` and `node`.
+    /// The lock's word: `tail` and `node`, or what [`lasting`] has there.
     pub(super) halves: SymSlice<u32>,
+    /// Both halves.
+    pub(super) word: SymSlice<u64>,
     pub(super) home: usize,
     pub(super) pe: Arc<Pe>,
     state: Mutex<LockState>,
@@ -82,7 +85,9 @@ struct LockState {
     /// How often it was left.
     left: u64,
     leaving: Vec<StoredWaker>,
-    failure: Option<String>,
+    /// A PE that had the lock was lost, and no task has learned of it.
+    abandoned: bool,
+    failure: Option<Error>,
     wait: ShownWait,
 }
 
@@ -93,6 +98,15 @@ enum Position {
     /// On its way in or out.
     Moving,
     In(Holder),
+}
+
+/// How a request ended.
+pub(super) enum Outcome {
+    /// It has got the lock, which a lost PE may have had.
+    Got {
+        abandoned: bool,
+    },
+    Refused,
 }
 
 /// What in this PE has the lock.
@@ -120,7 +134,7 @@ enum Move {
 
 /// How a move ended.
 enum Moved {
-    In,
+    In { abandoned: bool },
     Refused,
     Out,
 }
@@ -130,19 +144,32 @@ impl LocalLock {
     pub(super) fn of(word: SymRef<'_, u64>) -> Result<Arc<Self>> {
         let view = word.as_view();
         let (pe, extent) = (view.pe(), view.extent());
-        let halves = view.cast::<u32>()?.to_owned();
+        if pe.losses().is_some() && pe.n_pes() > lasting::MAX_PES {
+            let most = lasting::MAX_PES;
+            let what =
+                format!("Lock::new: in a job that goes on when a PE is lost, locks are for {most} PEs");
+            return Err(Error::Unsupported { what });
+        }
+        let (word, halves) = (view.to_owned(), view.cast::<u32>()?.to_owned());
         let registry = pe.kept::<Registry>();
         let key = (extent.segment as u32, extent.offset);
         let mut locks = registry.locks();
         if let Some(local) = locks.get(&key).and_then(Weak::upgrade) {
             return Ok(local);
         }
+        let home = home(extent.offset, pe.n_pes());
+        let held = match (pe.losses().is_some(), home == pe.me()) {
+            (false, _) => halves.at(1).test(Cmp::Ge, MINE),
+            (true, true) => lasting::is_owner(look(word.at(0)), lasting_name(home)),
+            (true, false) => look(halves.at(0)) & lasting::HELD != 0,
+        };
         let seat = Arc::new(Seat {
             context: Context::new(Arc::clone(pe), ContextOptions::new()),
-            home: home(extent.offset, pe.n_pes()),
+            home,
             pe: Arc::clone(pe),
-            state: Mutex::new(LockState::new(halves.at(1).test(Cmp::Ge, MINE))),
+            state: Mutex::new(LockState::new(held)),
             halves,
+            word,
         });
         let local = Arc::new(Self {
             machine: Mutex::new(Box::pin(Arc::clone(&seat).serve())),
@@ -164,6 +191,12 @@ impl LocalLock {
         self.seat.home
     }
 
+    /// An error if the job has ended, or if the lock is lost with its home.
+    pub(super) fn check(&self, call: &'static str) -> Result<()> {
+        self.pe().check(call)?;
+        self.pe().check_there(self.home())
+    }
+
     pub(super) fn offset(&self) -> usize {
         self.key.1
     }
@@ -172,7 +205,8 @@ impl LocalLock {
     pub(super) fn request(self: &Arc<Self>, tries: bool) -> Option<u64> {
         let ticket = {
             let mut state = self.seat.state();
-            if tries && (state.position != Position::Out || !state.waiters.is_empty()) {
+            let is_out = state.position == Position::Out && state.waiters.is_empty();
+            if tries && !is_out && state.failure.is_none() {
                 return None;
             }
             state.last_ticket += 1;
@@ -185,20 +219,24 @@ impl LocalLock {
         Some(ticket)
     }
 
-    /// Whether a request has got the lock; `None` until that is decided.
-    pub(super) fn outcome(&self, ticket: u64, call: &'static str, waker: &Waker) -> Option<Result<bool>> {
+    /// How a request ended; `None` until that is decided.
+    pub(super) fn outcome(&self, ticket: u64, call: &'static str, waker: &Waker) -> Option<Result<Outcome>> {
         // Made, and what it replaces dropped, without the lock.
         let mut stored = StoredWaker::of(waker);
         let mut state = self.seat.state();
         if state.position == Position::In(Holder::Ticket(ticket)) {
-            return Some(Ok(true));
+            return Some(Ok(Outcome::Got { abandoned: mem::take(&mut state.abandoned) }));
         }
+        let has_failed = state.failure.is_some();
         match state.waiters.iter_mut().find(|waiter| waiter.ticket == ticket) {
-            Some(waiter) => {
+            Some(waiter) if !has_failed => {
                 mem::swap(&mut waiter.waker, &mut stored);
                 None
             }
-            None => Some(state.check(&self.seat.pe, call).map(|()| false)),
+            _ => {
+                state.waiters.retain(|waiter| waiter.ticket != ticket);
+                Some(state.check(&self.seat.pe, call).map(|()| Outcome::Refused))
+            }
         }
     }
 
@@ -325,22 +363,44 @@ impl Seat {
     async fn serve(self: Arc<Self>) {
         loop {
             let moved = match self.next_move().await {
-                Ok(Move::Enter) => queue::enter(&*self).await.map(|()| Moved::In),
-                Ok(Move::Try) => {
-                    queue::try_enter(&*self).await.map(|got| if got { Moved::In } else { Moved::Refused })
-                }
+                Ok(Move::Enter) => self.enter(false).await,
+                Ok(Move::Try) => self.enter(true).await,
                 Ok(Move::Leave(first)) => {
                     if let Some(quiet) = first {
                         // Others wait for the lock whether or not all went well. The next `quiet`
                         // reports what did not.
                         quiet.completed().await;
                     }
-                    queue::leave(&*self).await.map(|()| Moved::Out)
+                    self.leave().await.map(|()| Moved::Out)
                 }
                 Err(error) => Err(error),
             };
             self.arrive(moved);
         }
+    }
+
+    async fn enter(&self, tries: bool) -> Result<Moved> {
+        if self.pe.losses().is_some() {
+            let got = lasting::enter(self, tries).await?;
+            if got.is_some() {
+                self.hold(true).await?;
+            }
+            return Ok(got.map_or(Moved::Refused, |got| Moved::In { abandoned: got.abandoned }));
+        }
+        let got =
+            if tries { queue::try_enter(self).await? } else { queue::enter(self).await.map(|()| true)? };
+        Ok(if got { Moved::In { abandoned: false } } else { Moved::Refused })
+    }
+
+    async fn leave(&self) -> Result<()> {
+        if self.pe.losses().is_some() {
+            let is_known = !self.state().abandoned;
+            let left = lasting::leave(self, is_known).await;
+            // If the home PE is lost, this PE does not have the lock any more either.
+            self.hold(false).await?;
+            return left;
+        }
+        queue::leave(self).await
     }
 
     /// What to do next. What adds something to do drives the machine, so that no waker is needed
@@ -372,10 +432,15 @@ impl Seat {
                 // may end, and the task may be the very one that waits.
                 let show = || {
                     shown = true;
-                    self.waits(Ahead::ThisPe)
+                    self.waits(Call::SetLock, Ahead::ThisPe)
                 };
-                let ended = end.watch_as(node, Cmp::Eq, u32::MAX, cx.waker(), show);
-                ended.map(|ended| ended.map(|_| Move::Leave(None)))
+                // No word of a lock is that.
+                let ended = if self.pe.losses().is_some() && self.is_home() {
+                    end.watch_as(self.word.at(0), Cmp::Eq, u64::MAX, cx.waker(), show).map_ok(drop)
+                } else {
+                    end.watch_as(node, Cmp::Eq, u32::MAX, cx.waker(), show).map_ok(drop)
+                };
+                ended.map_ok(|()| Move::Leave(None))
             } else {
                 end.end(node);
                 Poll::Pending
@@ -394,14 +459,17 @@ impl Seat {
         let mut state = self.state();
         let state = &mut *state;
         match moved {
-            Ok(Moved::In) => match state.waiters.pop_front() {
-                Some(waiter) => {
-                    state.position = Position::In(Holder::Ticket(waiter.ticket));
-                    waiter.waker.wake();
+            Ok(Moved::In { abandoned }) => {
+                state.abandoned = abandoned;
+                match state.waiters.pop_front() {
+                    Some(waiter) => {
+                        state.position = Position::In(Holder::Ticket(waiter.ticket));
+                        waiter.waker.wake();
+                    }
+                    // All its tasks have gone away.
+                    None => state.release = Some(None),
                 }
-                // All its tasks have gone away.
-                None => state.release = Some(None),
-            },
+            }
             Ok(Moved::Refused) => {
                 state.position = Position::Out;
                 // It may have gone away, and another have come.
@@ -416,7 +484,7 @@ impl Seat {
                 state.leaving.drain(..).for_each(StoredWaker::wake);
             }
             Err(error) => {
-                state.failure = Some(error.to_string());
+                state.failure = Some(error);
                 state.waiters.drain(..).for_each(|waiter| waiter.waker.wake());
                 state.leaving.drain(..).for_each(StoredWaker::wake);
             }
@@ -425,8 +493,8 @@ impl Seat {
 
     /// The machine is about to wait for the lock. The board shows it at no place that is the wait's
     /// own.
-    pub(super) fn waits(&self, ahead: Ahead) -> board::Place {
-        self.show(Some(Activity::lock(Call::SetLock, self.extent(), ahead)));
+    pub(super) fn waits(&self, call: Call, ahead: Ahead) -> board::Place {
+        self.show(Some(Activity::lock(call, self.extent(), ahead)));
         board::Place::NONE
     }
 
@@ -454,6 +522,7 @@ impl LockState {
             release: None,
             left: 0,
             leaving: Vec::new(),
+            abandoned: false,
             failure: None,
             wait: ShownWait::default(),
         }
@@ -470,10 +539,20 @@ impl LockState {
             None => Ok(()),
             Some(failure) => {
                 pe.check(call)?;
-                Err(Error::bootstrap(call, failure))
+                match failure {
+                    // The lock's home.
+                    Error::PeLost { .. } => Err(failure.clone()),
+                    _ => Err(Error::bootstrap(call, failure)),
+                }
             }
         }
     }
+}
+
+/// What [`lasting`] calls a PE.
+pub(super) fn lasting_name(pe: usize) -> u16 {
+    // No PE has a larger number than fits: `LocalLock::of`.
+    pe as u16 + 1
 }
 
 /// The PE that keeps the tail of the lock at this offset: another for each, whatever the distance

@@ -17,10 +17,12 @@
 //! | module | |
 //! |---|---|
 //! | `queue` | the protocol among PEs |
+//! | `lasting` | that of a job that goes on when a PE is lost, with other words |
 //! | `local` | the tasks of one PE that share its place in the queue |
 //! | `words` | its words, as one PE reaches them |
 //! | `shown` | what the PE's activity board shows of a lock |
 
+mod lasting;
 mod local;
 mod queue;
 mod shown;
@@ -37,7 +39,7 @@ use oxshmem_base::{Error, Result};
 use oxshmem_progress::{activity::Call, opset::OpSet, record::Pending};
 use oxshmem_spaces::SymRef;
 
-use self::local::{Holder, LocalLock};
+use self::local::{Holder, LocalLock, Outcome};
 use crate::{
     context::Context,
     quiet::Quiet,
@@ -62,6 +64,11 @@ use crate::{
 /// their own.
 ///
 /// A waiting task sleeps. All calls fail once the world is finalized or the job has lost a PE.
+///
+/// *Lost PEs.* In a job that goes on, a lock that a lost PE had goes to another, whose guard
+/// [says so](LockGuard::was_abandoned), once all PEs know of the loss: nothing that the lost PE has
+/// put can arrive any more. PEs that wait then queue up again, in any order. The word of each lock
+/// has a home among the PEs; if that one is lost, all calls fail with [`Error::PeLost`].
 ///
 /// ```
 /// # use oxshmem::prelude::*;
@@ -249,16 +256,17 @@ impl Lock {
             Some(Holder::Ticket(_)) => "a guard in this PE does; drop that instead",
             None => "set it first",
         };
+        self.local.check("clear")?;
         let (pe, offset) = (self.local.pe().me(), self.local.offset());
         Err(Error::LockNotHeld { call: "clear", pe, offset, why })
     }
 
     fn request(&self, call: &'static str, tries: bool) -> LockRequest {
         trace_operation(call, size_of::<u64>(), self.local.home());
-        let stage = match self.local.pe().check(call) {
+        let stage = match self.local.check(call) {
             Err(error) => Stage::Failed(error),
             Ok(()) => match self.local.request(tries) {
-                Some(ticket) => Stage::Queued(LockGuard { lock: self.clone(), ticket }),
+                Some(ticket) => Stage::Queued(LockGuard { lock: self.clone(), ticket, abandoned: false }),
                 None => Stage::Over,
             },
         };
@@ -290,7 +298,7 @@ enum Stage {
 
 impl LockRequest {
     fn poll(&mut self, cx: &mut TaskContext<'_>) -> Poll<Result<Option<LockGuard>>> {
-        let guard = match std::mem::replace(&mut self.stage, Stage::Over) {
+        let mut guard = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Queued(guard) => guard,
             Stage::Failed(error) => return Poll::Ready(Err(error)),
             Stage::Over => return Poll::Ready(Ok(None)),
@@ -303,7 +311,10 @@ impl LockRequest {
             outcome = local.outcome(guard.ticket, self.call, cx.waker());
         }
         match outcome {
-            Some(Ok(true)) => Poll::Ready(Ok(Some(guard))),
+            Some(Ok(Outcome::Got { abandoned })) => {
+                guard.abandoned = abandoned;
+                Poll::Ready(Ok(Some(guard)))
+            }
             Some(refused) => {
                 guard.defuse();
                 Poll::Ready(refused.map(|_| None))
@@ -426,6 +437,7 @@ pub struct LockGuard {
     lock: Lock,
     /// 0 once it holds nothing.
     ticket: u64,
+    abandoned: bool,
 }
 
 impl LockGuard {
@@ -454,6 +466,28 @@ impl LockGuard {
             self.lock.local.left(number).await?;
         }
         self.lock.ops.take_failed(None)
+    }
+
+    /// Whether a PE that had the lock was lost before it left it, in a job that goes on: what the
+    /// lock protects may be half changed. The first guard after that says so, and no other.
+    /// An extension: the specification has no lost PEs.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// # let word = world.alloc_zeroed::<u64>(1).await?;
+    /// # let total = world.alloc_zeroed::<u64>(1).await?;
+    /// let guard = Lock::new(world.context(), word.at(0))?.lock().await?;
+    /// if guard.was_abandoned() {
+    ///     world.context().p(total.at(0), 0, 0).await?; // begin again
+    /// }
+    /// # drop(guard);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn was_abandoned(&self) -> bool {
+        self.abandoned
     }
 
     /// The lock that it holds.

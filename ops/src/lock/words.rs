@@ -1,15 +1,22 @@
 //! The words of a lock, as a PE reaches them.
 
-use oxshmem_base::Result;
+use std::{
+    future::poll_fn,
+    pin::pin,
+    task::{Context, Poll},
+};
+
+use oxshmem_base::{Error, Result};
 use oxshmem_memory::Extent;
-use oxshmem_progress::activity::{Activity, Ahead, Call};
-use oxshmem_spaces::SymRef;
+use oxshmem_progress::activity::{Activity, Ahead, Call, Place};
+use oxshmem_spaces::{LossWatch, SymRef};
 
 use super::{
-    local::Seat,
+    lasting::{self, Half},
+    local::{Seat, lasting_name},
     queue::{MINE, Words},
 };
-use crate::wait::{Cmp, wait_as, wait_in};
+use crate::wait::{Cmp, Waitable, look, wait_as, wait_in};
 
 impl Seat {
     fn tail(&self) -> SymRef<'_, u32> {
@@ -54,7 +61,7 @@ impl Words for Seat {
         let mut shown = false;
         let show = || {
             shown = true;
-            self.waits(Ahead::Pe(before as usize - 1))
+            self.waits(Call::SetLock, Ahead::Pe(before as usize - 1))
         };
         let came = wait_as(self.node(), Cmp::Ge, MINE, show).await;
         if shown {
@@ -66,5 +73,138 @@ impl Words for Seat {
     async fn wait_next(&self, node: u32) -> Result<u32> {
         let activity = Activity::lock(Call::ClearLock, self.extent(), Ahead::Unknown);
         wait_in(activity, self.node(), Cmp::Ne, node).await
+    }
+}
+
+impl Seat {
+    /// Whether this PE is the lock's home.
+    pub(super) fn is_home(&self) -> bool {
+        self.home == self.pe.me()
+    }
+
+    /// Writes down whether the lock is this PE's, for handles to come.
+    pub(super) async fn hold(&self, is_held: bool) -> Result<()> {
+        let rings = self.halves.at(0);
+        match (self.is_home(), is_held) {
+            // The word there says so itself.
+            (true, _) => Ok(()),
+            (false, true) => self.context.or(rings, lasting::HELD, self.pe.me()).await,
+            (false, false) => self.context.and(rings, !lasting::HELD, self.pe.me()).await,
+        }
+    }
+
+    fn half(&self, half: Half) -> SymRef<'_, u32> {
+        self.halves.at(if half == Half::Rings { 0 } else { 1 })
+    }
+
+    /// Ready when the word compares, or when something else is over. The job's end is an error.
+    async fn changed<T: Waitable>(
+        &self,
+        (word, cmp, value): (SymRef<'_, T>, Cmp, T),
+        mut is_over: impl FnMut(&Context<'_>) -> Poll<()>,
+        show: impl FnMut() -> Place,
+    ) -> Result<()> {
+        let mut wait = pin!(wait_as(word, cmp, value, show));
+        poll_fn(|cx| match wait.as_mut().poll(cx) {
+            Poll::Ready(came) => Poll::Ready(came.map(drop)),
+            Poll::Pending => is_over(cx).map(Ok),
+        })
+        .await
+    }
+
+    fn watch(&self, view: u16) -> Result<LossWatch> {
+        let losses = self.pe.losses().ok_or(Error::Finalized { call: "lock" })?;
+        Ok(LossWatch::new(losses, view.into()))
+    }
+}
+
+/// The PE of this name.
+fn pe_of(name: u16) -> usize {
+    usize::from(name).wrapping_sub(1)
+}
+
+/// What came of an operation with that PE; `None` if it is lost.
+fn unless_lost<T>(outcome: Result<T>, with: usize) -> Result<Option<T>> {
+    match outcome {
+        Ok(outcome) => Ok(Some(outcome)),
+        Err(Error::PeLost { pe, view, .. }) if pe == with && view > 0 => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl lasting::Words for Seat {
+    fn name(&self) -> u16 {
+        lasting_name(self.pe.me())
+    }
+
+    fn home_name(&self) -> u16 {
+        lasting_name(self.home)
+    }
+
+    fn view(&self) -> u16 {
+        // A job has fewer losses than PEs.
+        self.pe.losses().map_or(0, |losses| losses.view() as u16)
+    }
+
+    fn is_lost(&self, name: u16, view: u16) -> bool {
+        let loss = self.pe.losses().and_then(|losses| losses.of(pe_of(name)));
+        loss.is_some_and(|loss| loss.view <= view.into())
+    }
+
+    async fn replace_home(&self, cond: u64, value: u64) -> Result<u64> {
+        self.context.compare_swap(self.word.at(0), cond, value, self.home).await
+    }
+
+    async fn fetch_own(&self, half: Half) -> Result<u64> {
+        Ok(if self.is_home() { look(self.word.at(0)) } else { look(self.half(half)).into() })
+    }
+
+    async fn clear_behind(&self) -> Result<()> {
+        self.context.set(self.half(Half::Behind), 0, self.pe.me()).await
+    }
+
+    async fn replace_behind(&self, name: u16, cond: u32, value: u32) -> Result<Option<u32>> {
+        let pe = pe_of(name);
+        unless_lost(self.context.compare_swap(self.half(Half::Behind), cond, value, pe).await, pe)
+    }
+
+    async fn ring(&self, name: u16) -> Result<()> {
+        let pe = pe_of(name);
+        // One that fetches, since only that is known to have failed.
+        unless_lost(self.context.fetch_add(self.half(Half::Rings), lasting::RING, pe).await, pe).map(drop)
+    }
+
+    async fn wait(&self, half: Half, seen: u64, view: u16, before: Option<u16>) -> Result<()> {
+        let mut losses = self.watch(view)?;
+        let is_over = move |cx: &Context<'_>| losses.poll_next(cx).map(drop);
+        let (call, ahead) = match half {
+            Half::Rings => (Call::SetLock, before.map_or(Ahead::Unknown, |name| Ahead::Pe(pe_of(name)))),
+            Half::Behind => (Call::ClearLock, Ahead::Unknown),
+        };
+        let mut shown = false;
+        let show = || {
+            shown = true;
+            self.waits(call, ahead)
+        };
+        let came = if self.is_home() {
+            self.changed((self.word.at(0), Cmp::Ne, seen), is_over, show).await
+        } else {
+            self.changed((self.half(half), Cmp::Ne, seen as u32), is_over, show).await
+        };
+        if shown {
+            self.waits_no_more();
+        }
+        came
+    }
+
+    async fn wait_known(&self, view: u16) -> Result<()> {
+        let losses = self.watch(view)?;
+        let is_over = move |cx: &Context<'_>| losses.poll_settled(view.into(), cx);
+        // No word of a lock is that.
+        if self.is_home() {
+            self.changed((self.word.at(0), Cmp::Eq, u64::MAX), is_over, || Place::NONE).await
+        } else {
+            self.changed((self.half(Half::Behind), Cmp::Eq, u32::MAX), is_over, || Place::NONE).await
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use oxshmem_base::{Error, Result};
+use oxshmem_spaces::LossWatch;
 
 use super::{WaitUntil, Waitable};
 
@@ -18,8 +19,8 @@ pub struct OrLoss<'a, T: Waitable> {
     wait: WaitUntil<'a, T>,
     /// That PE, or any.
     pe: Option<usize>,
-    /// Losses up to this view do not matter.
-    view: u64,
+    /// None in a job that ends with a lost PE.
+    losses: Option<LossWatch>,
 }
 
 impl<'a, T: Waitable> WaitUntil<'a, T> {
@@ -42,7 +43,8 @@ impl<'a, T: Waitable> WaitUntil<'a, T> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub fn or_loss_of(self, pe: usize) -> OrLoss<'a, T> {
-        OrLoss { wait: self, pe: Some(pe), view: 0 }
+        let losses = self.word.as_view().pe().losses().map(|losses| LossWatch::new(losses, 0));
+        OrLoss { wait: self, pe: Some(pe), losses }
     }
 
     /// Fails with [`Error::PeLost`] if any PE is lost from this call on, unless the word compares
@@ -51,8 +53,9 @@ impl<'a, T: Waitable> WaitUntil<'a, T> {
     /// # Errors
     /// As of [`or_loss_of`](Self::or_loss_of).
     pub fn or_any_loss(self) -> OrLoss<'a, T> {
-        let view = self.word.as_view().pe().losses().map_or(0, |losses| losses.view());
-        OrLoss { wait: self, pe: None, view }
+        let losses = self.word.as_view().pe().losses();
+        let losses = losses.map(|losses| LossWatch::new(losses, losses.view()));
+        OrLoss { wait: self, pe: None, losses }
     }
 }
 
@@ -63,11 +66,10 @@ impl<T: Waitable> Future for OrLoss<'_, T> {
         if let Poll::Ready(outcome) = Pin::new(&mut self.wait).poll(cx) {
             return Poll::Ready(outcome);
         }
-        let word = self.wait.word;
-        let Some(losses) = word.as_view().pe().losses() else { return Poll::Pending };
-        while let Poll::Ready(loss) = losses.poll_next(self.view, cx) {
-            self.view = loss.view;
-            if self.pe.is_none_or(|pe| pe == loss.pe) {
+        let this = &mut *self;
+        let Some(losses) = &mut this.losses else { return Poll::Pending };
+        while let Poll::Ready(loss) = losses.poll_next(cx) {
+            if this.pe.is_none_or(|pe| pe == loss.pe) {
                 let how = loss.how.to_string();
                 return Poll::Ready(Err(Error::PeLost { pe: loss.pe, view: loss.view, how }));
             }

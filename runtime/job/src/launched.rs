@@ -93,7 +93,7 @@ struct Reader {
 
 impl Arrived {
     /// Puts a message where it is looked for. Returns what it is if no launcher sends that.
-    fn take(&mut self, message: Message) -> Option<Kind> {
+    fn put(&mut self, message: Message) -> Option<Kind> {
         match message.kind {
             Kind::Exchanged | Kind::Offered | Kind::Regrouped => {
                 drop(self.answers.insert(message.ticket, message))
@@ -111,6 +111,11 @@ impl Arrived {
                 let given = message.into_body().ok().and_then(|body| wire::unpack(&body, n));
                 if let (Some(losses), Some(given)) = (&self.losses, given) {
                     losses.add_rejoined(Rejoined { pe, given });
+                }
+            }
+            Kind::Settled => {
+                if let Some(losses) = &self.losses {
+                    losses.settle(message.value as u64);
                 }
             }
             kind => return Some(kind),
@@ -189,13 +194,25 @@ impl Launched {
                 // A thread that waits for an answer takes what comes.
                 let mut inbox = launched.inbox.blocking_lock();
                 match inbox.wire.receive(socket) {
-                    Ok(Some(message)) => _ = inbox.take(message),
+                    Ok(Some(message)) => _ = launched.take(&mut inbox, message),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     Ok(None) | Err(_) => return,
                 }
             }
         };
         std::thread::Builder::new().name("oxshmem-launcher".to_owned()).spawn(read).map(drop)
+    }
+
+    /// Takes note of a message. Returns what it is if no launcher sends that.
+    fn take(&self, inbox: &mut Arrived, message: Message) -> Option<Kind> {
+        let known = self.losses().map_or(0, |losses| losses.view());
+        let unknown = inbox.put(message);
+        let view = self.losses().map_or(0, |losses| losses.view());
+        if view > known {
+            // A launcher that is gone ends this process.
+            let _ = self.send("loss", Message::new(Kind::Knows).value(view as i32));
+        }
+        unknown
     }
 
     /// Sends a message under the next ticket, which it returns.
@@ -238,7 +255,7 @@ impl Launched {
             }
             match inbox.wire.receive(self.socket) {
                 Ok(Some(message)) => {
-                    if let Some(kind) = inbox.take(message) {
+                    if let Some(kind) = self.take(&mut inbox, message) {
                         return Err(failed(call, format!("oshrun sent {kind:?}, which only PEs send")));
                     }
                 }
@@ -366,7 +383,7 @@ impl Bootstrap for Launched {
         while inbox.end.is_none() {
             // Nothing comes after what the launcher says last.
             let message = inbox.wire.receive(self.socket).ok().flatten()?;
-            inbox.take(message);
+            self.take(&mut inbox, message);
         }
         let end = inbox.end.as_ref().filter(|end| end.kind == Kind::GlobalExit)?;
         Some((end.ticket as usize, end.value))

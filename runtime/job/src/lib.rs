@@ -43,7 +43,7 @@ pub use common::Common;
 pub use foreign::Foreign;
 pub use launched::Launched;
 pub use local::Local;
-pub use losses::{Loss, Losses, Rejoined};
+pub use losses::{Loss, LossWatch, Losses, Rejoined};
 pub use pmix::Pmix;
 pub use rendezvous::{Met, Rendezvous};
 pub use single::Single;

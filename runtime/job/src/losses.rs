@@ -48,8 +48,11 @@ pub struct Rejoined {
 pub struct Losses {
     /// How many there were.
     view: AtomicU64,
-    /// How many PEs are lost and have no replacement that this PE has let in.
+    /// How many PEs are lost and have no replacement that this PE has let in: before the view shows
+    /// it, since operations fail with them from then on.
     missing: AtomicU64,
+    /// How many all PEs know of.
+    settled: AtomicU64,
     known: Mutex<Known>,
 }
 
@@ -60,7 +63,9 @@ struct Known {
     rejoined: Vec<usize>,
     replacements: HashMap<usize, Rejoined>,
     missing: HashMap<usize, Loss>,
-    waiting: Vec<StoredWaker>,
+    /// By the numbers of their watches.
+    waiting: Vec<(u64, StoredWaker)>,
+    watches: u64,
     calls: Vec<Call>,
 }
 
@@ -78,8 +83,8 @@ impl Losses {
     /// The loss of a PE, if it is lost.
     #[inline]
     pub fn of(&self, pe: usize) -> Option<Loss> {
-        // Acquire: as above.
-        if self.missing.load(Ordering::Acquire) == 0 {
+        // Relaxed: the mutex orders the rest.
+        if self.missing.load(Ordering::Relaxed) == 0 {
             return None;
         }
         lock(&self.known).missing.get(&pe).cloned()
@@ -93,31 +98,6 @@ impl Losses {
     /// The losses behind that view.
     pub fn since(&self, view: u64) -> Vec<Loss> {
         lock(&self.known).losses.get(view as usize..).unwrap_or_default().to_vec()
-    }
-
-    /// The first loss behind that view, which it waits for.
-    pub fn poll_next(&self, view: u64, cx: &Context<'_>) -> Poll<Loss> {
-        self.poll(cx, |known| {
-            known.losses.get(view as usize).filter(|loss| loss.view <= self.view()).cloned()
-        })
-    }
-
-    /// The replacement that is the next behind this many, which it waits for.
-    pub fn poll_rejoined(&self, count: usize, cx: &Context<'_>) -> Poll<usize> {
-        self.poll(cx, |known| known.rejoined.get(count).copied())
-    }
-
-    /// What `find` finds, which it waits for.
-    fn poll<T>(&self, cx: &Context<'_>, find: impl Fn(&Known) -> Option<T>) -> Poll<T> {
-        let waker = StoredWaker::of(cx.waker());
-        let mut known = lock(&self.known);
-        if let Some(found) = find(&known) {
-            return Poll::Ready(found);
-        }
-        if !known.waiting.iter().any(|other| other.will_wake(cx.waker())) {
-            known.waiting.push(waker);
-        }
-        Poll::Pending
     }
 
     /// Has `call` run for each loss, on the thread that learns of it: for those that are known
@@ -147,12 +127,7 @@ impl Losses {
         };
         // Before it is announced: what it does ends what a thread would begin in vain.
         calls.iter().for_each(|call| call(&loss));
-        let waiting = {
-            let mut known = lock(&self.known);
-            self.view.store(loss.view, Ordering::Release);
-            std::mem::take(&mut known.waiting)
-        };
-        waiting.into_iter().for_each(StoredWaker::wake);
+        self.advance(&self.view, loss.view);
     }
 
     /// A PE has a replacement.
@@ -163,7 +138,7 @@ impl Losses {
             known.replacements.insert(rejoined.pe, rejoined);
             std::mem::take(&mut known.waiting)
         };
-        waiting.into_iter().for_each(StoredWaker::wake);
+        waiting.into_iter().for_each(|(_, waker)| waker.wake());
     }
 
     /// The replacements of PEs that are lost, the last of each.
@@ -180,6 +155,82 @@ impl Losses {
         }
         self.missing.store(known.missing.len() as u64, Ordering::Release);
     }
+
+    /// All PEs know of the losses up to this view.
+    pub fn settle(&self, view: u64) {
+        self.advance(&self.settled, view);
+    }
+
+    fn advance(&self, count: &AtomicU64, view: u64) {
+        let waiting = {
+            let mut known = lock(&self.known);
+            // Release: see `view`.
+            count.store(view, Ordering::Release);
+            std::mem::take(&mut known.waiting)
+        };
+        waiting.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+}
+
+/// Waits for losses behind a view.
+#[derive(Debug)]
+pub struct LossWatch {
+    losses: Arc<Losses>,
+    view: u64,
+    number: u64,
+}
+
+impl LossWatch {
+    /// Losses up to `view` do not matter.
+    pub fn new(losses: &Arc<Losses>, view: u64) -> Self {
+        let number = {
+            let mut known = lock(&losses.known);
+            known.watches += 1;
+            known.watches
+        };
+        Self { losses: Arc::clone(losses), view, number }
+    }
+
+    /// The next loss, which it waits for.
+    pub fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Loss> {
+        let next = self.poll(cx, |losses, known| {
+            known.losses.get(self.view as usize).filter(|loss| loss.view <= losses.view()).cloned()
+        });
+        next.map(|loss| {
+            self.view = loss.view;
+            loss
+        })
+    }
+
+    /// The replacement that is the next behind this many, which it waits for.
+    pub fn poll_rejoined(&self, count: usize, cx: &Context<'_>) -> Poll<usize> {
+        self.poll(cx, |_, known| known.rejoined.get(count).copied())
+    }
+
+    /// Ready when all PEs know of the losses up to `view`.
+    pub fn poll_settled(&self, view: u64, cx: &Context<'_>) -> Poll<()> {
+        // Acquire: what was done about the losses elsewhere is over.
+        self.poll(cx, |losses, _| (losses.settled.load(Ordering::Acquire) >= view).then_some(()))
+    }
+
+    fn poll<T>(&self, cx: &Context<'_>, look: impl FnOnce(&Losses, &Known) -> Option<T>) -> Poll<T> {
+        let waker = StoredWaker::of(cx.waker());
+        let mut known = lock(&self.losses.known);
+        if let Some(seen) = look(&self.losses, &known) {
+            return Poll::Ready(seen);
+        }
+        match known.waiting.iter_mut().find(|(number, _)| *number == self.number) {
+            Some((_, stored)) => *stored = waker,
+            None => known.waiting.push((self.number, waker)),
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for LossWatch {
+    fn drop(&mut self) {
+        lock(&self.losses.known).waiting.retain(|(number, _)| *number != self.number);
+    }
 }
 
 impl std::fmt::Debug for Losses {
@@ -190,9 +241,42 @@ impl std::fmt::Debug for Losses {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::{
+        sync::atomic::AtomicUsize,
+        task::{Wake, Waker},
+    };
 
     use super::*;
+
+    #[test]
+    fn a_watch_waits_for_its_own_and_leaves_no_waker() {
+        let losses = Arc::<Losses>::default();
+        let flag = Arc::new(Flag::default());
+        let waker = Waker::from(Arc::clone(&flag));
+        let cx = Context::from_waker(&waker);
+        let (mut watch, settled) = (LossWatch::new(&losses, 0), LossWatch::new(&losses, 0));
+        assert!(watch.poll_next(&cx).is_pending() && settled.poll_settled(1, &cx).is_pending());
+        losses.add(Loss::new(3, 1, "killed"));
+        assert_eq!(flag.0.load(Ordering::Relaxed), 2);
+        assert!(matches!(watch.poll_next(&cx), Poll::Ready(loss) if loss.pe == 3));
+        assert!(watch.poll_next(&cx).is_pending() && settled.poll_settled(1, &cx).is_pending());
+        drop(watch);
+        losses.settle(1);
+        assert_eq!(flag.0.load(Ordering::Relaxed), 3);
+        assert!(settled.poll_settled(1, &cx).is_ready() && settled.poll_settled(2, &cx).is_pending());
+        drop(settled);
+        drop(waker);
+        assert_eq!(Arc::strong_count(&flag), 1);
+    }
+
+    #[derive(Default)]
+    struct Flag(AtomicUsize);
+
+    impl Wake for Flag {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 
     #[test]
     fn losses_are_known_once_and_in_their_order() {

@@ -66,6 +66,8 @@ pub enum Kind {
     /// PE: what it gives to the other members of a team that are left (ticket; body: see
     /// [`TeamRound`]).
     Regroup,
+    /// PE: it knows of losses, and takes nothing more from those PEs (value: how many).
+    Knows,
     /// Launcher: what all of them gave (the ticket; value: how many PEs are lost; body, see
     /// [`pack`], in which those that are lost gave nothing).
     Regrouped,
@@ -84,6 +86,8 @@ pub enum Kind {
     /// Launcher: a replacement of a PE is there (ticket: which; value: in how many exchanges; body:
     /// what it gave in them, see [`pack`]).
     Rejoined,
+    /// Launcher: all PEs know of losses (value: how many).
+    Settled,
 }
 
 impl Kind {
@@ -91,8 +95,8 @@ impl Kind {
     pub fn from_byte(byte: u8) -> Option<Self> {
         use Kind::*;
         [
-            Join, Exchange, Offer, Fetch, Finalized, Abandoned, Abort, Stuck, Survives, Regroup, Regrouped,
-            Exchanged, Offered, GlobalExit, Lost, Loss, Rejoined,
+            Join, Exchange, Offer, Fetch, Finalized, Abandoned, Abort, Stuck, Survives, Regroup, Knows,
+            Regrouped, Exchanged, Offered, GlobalExit, Lost, Loss, Rejoined, Settled,
         ]
         .into_iter()
         .find(|&kind| kind as u8 == byte)

@@ -2,7 +2,7 @@
 
 use super::BASE;
 use crate::{
-    arguments::{DEVICE_HANDLE, SPACE_RESULT},
+    arguments::{DEVICE_HANDLE, LOST_PES, SPACE_RESULT, SURVIVORS},
     model::{Form, Group, Status},
 };
 
@@ -26,6 +26,9 @@ const fn kinds(name: &'static str, parameters: &'static str) -> Form {
 const fn kinds_of(name: &'static str, returns: &'static str, parameters: &'static str) -> Form {
     Form::once(name, returns, parameters).status(Status::Kinds)
 }
+
+/// The chapter of jobs that go on when a PE is lost.
+const LOSSES: &str = "jobs that go on";
 
 pub(super) static GROUPS: &[Group] = &[
     Group {
@@ -170,6 +173,70 @@ pub(super) static GROUPS: &[Group] = &[
         returns: KIND_BLOCK,
         rust: Some("Partition::alloc_aligned"),
         see: &["shmemx_kind_malloc", "shmem_align"],
+        ..BASE
+    },
+    Group {
+        name: "shmemx_survive_loss",
+        section: LOSSES,
+        rust: Some("InitOptions::survive_loss"),
+        brief: "asks to go on when a PE is lost",
+        text: "To be called before shmem_init, which refuses a program that has not called it in a job that goes on (oshrun \
+               --on-loss=continue). In any other job it changes nothing. Routines do nothing towards a lost PE from then on, and \
+               leave an error for shmemx_ctx_error; those that return a value return 0. Collectives of a team with a lost member \
+               return nonzero, or leave the error with the default context.",
+        forms: &[kinds_of("shmemx_survive_loss", "int", "void")],
+        returns: "Zero, or nonzero if it is too late.",
+        see: &["shmem_init", "shmemx_ctx_error", "shmemx_team_survivors"],
+        ..BASE
+    },
+    Group {
+        name: "shmemx_losses",
+        section: LOSSES,
+        rust: Some("World::losses"),
+        brief: "gives the PEs that the job has lost",
+        text: "In the order in which they were lost, which is the same on all PEs.",
+        forms: &[kinds_of("shmemx_losses", "int", "int *pes, size_t npes")],
+        arguments: LOST_PES,
+        returns: "How many the job has lost, of which no more than npes are in pes. That is the number of the view.",
+        see: &["shmemx_is_lost", "shmemx_survive_loss"],
+        ..BASE
+    },
+    Group {
+        name: "shmemx_is_lost",
+        section: LOSSES,
+        rust: Some("World::is_lost"),
+        brief: "tells whether a PE is lost",
+        forms: &[kinds_of("shmemx_is_lost", "int", "int pe")],
+        returns: "1 if it is, as far as this PE knows, 0 if not.",
+        see: &["shmemx_losses"],
+        ..BASE
+    },
+    Group {
+        name: "shmemx_team_survivors",
+        section: LOSSES,
+        rust: Some("Team::survivors"),
+        brief: "makes a team of the members that are left",
+        text: "Called by all of them. They have contiguous numbers, in the order of the old ones.",
+        forms: &[kinds_of(
+            "shmemx_team_survivors",
+            "int",
+            "shmem_team_t team, shmem_team_t *new_team, uint64_t *completed",
+        )],
+        arguments: SURVIVORS,
+        completion: "Collective on the members of the team that are left: all of them may use the new team.",
+        returns: "Zero; SHMEMX_PE_LOST if another PE was lost meanwhile, and it is to be called again; a negative number if there \
+                  can be no such team, as in a job that ends with a lost PE. new_team is SHMEM_TEAM_INVALID then.",
+        see: &["shmemx_survive_loss", "shmem_team_destroy"],
+    },
+    Group {
+        name: "shmemx_ctx_error",
+        section: LOSSES,
+        rust: Some("Context::quiet"),
+        brief: "gives the first error of a context, and clears it",
+        text: "Errors of routines without a context are those of SHMEM_CTX_DEFAULT. SHMEM_CTX_INVALID has none.",
+        forms: &[kinds_of("shmemx_ctx_error", "int", "shmem_ctx_t ctx")],
+        returns: "Zero, or SHMEMX_PE_LOST if an operation was one with a lost PE since the last call.",
+        see: &["shmemx_survive_loss", "shmem_quiet"],
         ..BASE
     },
 ];

@@ -103,6 +103,26 @@ fn a_job_that_goes_on_counts_what_it_loses() {
 }
 
 #[test]
+fn a_loss_is_settled_when_all_others_know_of_it() {
+    let mut lifecycle = Lifecycle::new(Places::new(Hosts::one(4), "a"), 1..5, OnLoss::Continue);
+    for pe in 0..4 {
+        lifecycle.joined(pe);
+        lifecycle.survives(pe);
+    }
+    assert_eq!(lifecycle.exited(1, Exit::Signal(9)), Some(Step::GoOn));
+    lifecycle.take_notices();
+    assert_eq!((lifecycle.knows(0, 1), lifecycle.knows(2, 1)), (None, None));
+    // The last that does not know of it is lost itself.
+    assert_eq!(lifecycle.exited(3, Exit::Signal(9)), Some(Step::GoOn));
+    let notices = lifecycle.take_notices();
+    let notices: Vec<_> = notices.iter().map(|it| (it.kind, it.value)).collect();
+    assert_eq!(notices, [(Kind::Loss, 2), (Kind::Settled, 1)]);
+    assert_eq!((lifecycle.knows(0, 2), lifecycle.finalized(2)), (None, Some(Step::GoOn)));
+    let notices = lifecycle.take_notices();
+    assert_eq!((notices[0].kind, notices[0].value), (Kind::Settled, 2));
+}
+
+#[test]
 fn a_pe_that_ends_badly_after_finalize_is_no_loss_and_decides_the_status() {
     let mut lifecycle = Lifecycle::new(Places::new(Hosts::one(2), "a"), 1..3, CONTINUE);
     for pe in 0..2 {

@@ -1,0 +1,131 @@
+//! Jobs that go on when a PE is lost: extensions (`shmemx_…`).
+//!
+//! In such a job an error with a lost PE does not end the program. It stays with the context that
+//! it came on, until the program asks for it. Routines that return a value return 0 then, and
+//! collectives that return an `int` something else.
+
+use std::{
+    collections::BTreeMap,
+    ffi::c_int,
+    ptr,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use oxshmem::{Context, Error, World};
+
+use crate::{
+    call::{Call, CtxHandle, is_invalid},
+    export::export,
+    state::{DEFAULT_PATH, Global, current},
+    tables::contexts::contexts,
+    teams::{self, NO_TEAM, TeamHandle},
+};
+
+/// `SHMEMX_PE_LOST`.
+pub(crate) const PE_LOST: c_int = 1;
+
+/// Whether the program has asked to go on without lost PEs.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program has asked to go on without lost PEs.
+pub(crate) fn survives() -> bool {
+    // Relaxed: it is set before init.
+    ASKED.load(Ordering::Relaxed)
+}
+
+/// The first error of each context that had one, by its address.
+#[derive(Debug, Default)]
+pub(crate) struct Errors(Mutex<BTreeMap<usize, c_int>>);
+
+impl Errors {
+    fn errors(&self) -> MutexGuard<'_, BTreeMap<usize, c_int>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// That of a context, which has none any more.
+    pub(crate) fn take(&self, context: &Context) -> c_int {
+        self.errors().remove(&ptr::from_ref(context).addr()).unwrap_or(0)
+    }
+}
+
+/// Whether an error is that of a lost PE, in a job that goes on.
+pub(crate) fn is_survived(global: &Global, error: &Error) -> bool {
+    matches!(error, Error::PeLost { view: 1.., .. }) && global.world.pe().losses().is_some()
+}
+
+/// Leaves it with its context.
+pub(crate) fn leave(global: &Global, context: &Context) {
+    global.errors.errors().entry(ptr::from_ref(context).addr()).or_insert(PE_LOST);
+}
+
+/// From the first loss on, operations do not go by addresses, which would lead to memory of lost
+/// PEs too.
+pub(crate) fn follow(world: &World) {
+    if let Some(losses) = world.pe().losses() {
+        losses.when_lost(|_| {
+            DEFAULT_PATH.close();
+            contexts().close_paths();
+        });
+    }
+}
+
+/// Whether there was one.
+pub(crate) fn is_any(world: &World) -> bool {
+    world.pe().losses().is_some_and(|losses| !losses.since(0).is_empty())
+}
+
+export!("shmemx_survive_loss", |name| () -> c_int {
+    let too_late = current().is_some();
+    // Relaxed: it is read in init.
+    ASKED.fetch_or(!too_late, Ordering::Relaxed);
+    c_int::from(too_late)
+});
+
+export!("shmemx_losses", |name| (pes: *mut c_int, npes: usize) -> c_int {
+    let call = Call::new(name);
+    call.not_null("pes", pes, npes);
+    let losses = call.global.world.pe().losses().map(|losses| losses.since(0)).unwrap_or_default();
+    for (i, loss) in losses.iter().enumerate().take(npes) {
+        // SAFETY: the caller has room for as many numbers.
+        unsafe { *pes.add(i) = loss.pe as c_int };
+    }
+    losses.len() as c_int
+});
+
+export!("shmemx_is_lost", |name| (pe: c_int) -> c_int {
+    let call = Call::new(name);
+    c_int::from(usize::try_from(pe).is_ok_and(|pe| call.global.world.is_lost(pe)))
+});
+
+export!("shmemx_team_survivors", |name| (
+    team: TeamHandle,
+    new_team: *mut TeamHandle,
+    completed: *mut u64,
+) -> c_int {
+    let call = Call::long(name);
+    call.not_null("new_team", new_team, 1);
+    let (made, status) = match teams::find(call, team).map(|team| call.outcome(|| team.survivors())) {
+        None | Some(Err(Error::Unsupported { .. } | Error::TeamsExhausted { .. })) => (None, NO_TEAM),
+        Some(Err(error)) if is_survived(call.global, &error) => (None, PE_LOST),
+        Some(Err(error)) => call.failed(None, error),
+        Some(Ok(survivors)) => (Some(survivors), 0),
+    };
+    if let Some(made) = made.as_ref().filter(|_| !completed.is_null()) {
+        // SAFETY: the caller has room for a number of each member of the old team, which are more.
+        unsafe { ptr::copy_nonoverlapping(made.completed.as_ptr(), completed, made.completed.len()) };
+    }
+    // SAFETY: the caller's pointer to a handle.
+    unsafe { *new_team = teams::give(made.map(|made| made.team)) };
+    status
+});
+
+export!("shmemx_ctx_error", |name| (ctx: CtxHandle) -> c_int {
+    if is_invalid(ctx) {
+        return 0;
+    }
+    let call = Call::on(name, ctx);
+    call.global.errors.take(call.context)
+});
