@@ -295,8 +295,16 @@ impl Lifecycle {
     pub(super) fn replaced(&mut self, pe: usize, pid: u32) {
         let member = &mut self.pes[pe];
         let inits = member.inits.saturating_sub(1);
-        *member =
-            Member { pid, alive: true, exit: None, inside: false, inits, survives: false, is_lost: true, knows: 0 };
+        *member = Member {
+            pid,
+            alive: true,
+            exit: None,
+            inside: false,
+            inits,
+            survives: false,
+            is_lost: true,
+            knows: 0,
+        };
         self.leaving.retain(|&other| other != pe);
         self.alive += 1;
     }

@@ -115,8 +115,8 @@ struct Arguments {
 
     /// Starts the program again in the place of a PE that is lost, at most this many times in all,
     /// and at most once a second. For jobs that continue
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
-    respawn: usize,
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=50_000), allow_negative_numbers = true)]
+    respawn: u16,
 
     /// What each PE is bound to
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
@@ -186,7 +186,7 @@ impl RunOptions {
         variables.extend(set.collect::<Result<Vec<_>, _>>().map_err(Stop::Refusal)?);
         variables.extend(trace.iter().map(|folder| (TRACE.into(), folder.into())));
         let on_loss = on_loss(arguments.on_loss, &mut variables).map_err(Stop::Refusal)?;
-        let survival = Survival { on_loss, respawns: arguments.respawn };
+        let survival = Survival { on_loss, respawns: arguments.respawn.into() };
         if survival.respawns > 0 && on_loss == OnLoss::End {
             return Err(Stop::Refusal("--respawn is for jobs that continue: --on-loss=continue".to_owned()));
         }

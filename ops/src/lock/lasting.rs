@@ -68,8 +68,9 @@ pub(super) trait Words: Send + Sync {
     fn home_name(&self) -> u16;
     /// How many losses this PE knows of.
     fn view(&self) -> u16;
-    /// Whether the PE of this name is lost in that view.
-    fn is_lost(&self, name: u16, view: u16) -> bool;
+    /// Whether the PE of this name was lost behind the first view, and up to the second: it may have
+    /// a replacement.
+    fn was_lost(&self, name: u16, views: [u16; 2]) -> bool;
     /// Replaces the home PE's word if it is `cond`, and returns what it was.
     fn replace_home(&self, cond: u64, value: u64) -> impl Future<Output = Result<u64>> + Send;
     /// This PE's own half, or, on the home PE, the word.
@@ -174,11 +175,13 @@ pub(super) async fn enter(words: &impl Words, tries: bool) -> Result<Option<Got>
         if found == free.word() {
             break mine;
         }
+        let before = Queue::of(found).view;
         let queue = Queue::of(found).in_view(view);
-        if queue.owner == me {
+        let is_left = queue.owner != 0 && words.was_lost(queue.owner, [before, view]);
+        // If it is left, this PE is a replacement of the owner.
+        if queue.owner == me && !is_left {
             break queue;
         }
-        let is_left = queue.owner != 0 && words.is_lost(queue.owner, view);
         if queue.owner == 0 || is_left {
             let mine = Queue { abandoned: queue.abandoned || is_left, ..Queue::alone(queue.view, me) };
             if words.replace_home(found, mine.word()).await? == found {

@@ -142,13 +142,13 @@ impl lasting::Words for Seat {
     }
 
     fn view(&self) -> u16 {
-        // A job has fewer losses than PEs.
+        // A job has fewer than 65,536 losses: `oshrun` starts no more than 50,000 replacements.
         self.pe.losses().map_or(0, |losses| losses.view() as u16)
     }
 
-    fn is_lost(&self, name: u16, view: u16) -> bool {
-        let loss = self.pe.losses().and_then(|losses| losses.of(pe_of(name)));
-        loss.is_some_and(|loss| loss.view <= view.into())
+    fn was_lost(&self, name: u16, [from, to]: [u16; 2]) -> bool {
+        let losses = self.pe.losses().map(|losses| losses.since(from.into())).unwrap_or_default();
+        losses.iter().any(|loss| loss.pe == pe_of(name) && loss.view <= to.into())
     }
 
     async fn replace_home(&self, cond: u64, value: u64) -> Result<u64> {

@@ -211,9 +211,10 @@ impl Words for Pe<'_> {
         self.note(known as u64) as u16
     }
 
-    fn is_lost(&self, name: u16, view: u16) -> bool {
+    fn was_lost(&self, name: u16, [from, to]: [u16; 2]) -> bool {
         let at = self.job.lock().unwrap().lost.iter().position(|&lost| lost == name);
-        self.note(u64::from(at.is_some_and(|at| at < usize::from(view)))) != 0
+        let views = usize::from(from)..usize::from(to);
+        self.note(u64::from(at.is_some_and(|at| views.contains(&at)))) != 0
     }
 
     async fn replace_home(&self, cond: u64, value: u64) -> Result<u64> {
