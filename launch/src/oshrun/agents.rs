@@ -201,6 +201,15 @@ impl Agents {
         silence(self.grants.term())
     }
 
+    /// How a host is lost whose connection has ended in the way `how`: if it is silent, its lease
+    /// was over, and its guardian has ended the agent.
+    pub(super) fn why(&self, host: usize, how: String) -> String {
+        match self.grants.is_silent(host, now() + 2 * BEAT) {
+            true => self.silence(),
+            false => how,
+        }
+    }
+
     /// Looks at the leases: the hosts that have given no sign of life for too long.
     pub(super) fn silent(&mut self) -> Vec<usize> {
         self.beat_at = Instant::now() + BEAT;

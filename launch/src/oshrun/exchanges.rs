@@ -18,6 +18,7 @@ pub(super) type Mail = Vec<(usize, Message)>;
 const AHEAD: u64 = 1024;
 
 /// All exchanges and offers of a job.
+#[derive(Clone)]
 pub(super) struct Exchanges {
     n_pes: usize,
     places: Places,
@@ -38,6 +39,7 @@ pub(super) struct Exchanges {
 }
 
 /// A round that some member has not joined yet.
+#[derive(Clone)]
 struct OpenRound {
     key: [u64; 2],
     members: Vec<usize>,
@@ -45,6 +47,7 @@ struct OpenRound {
     given: Vec<Option<(u64, Vec<u8>)>>,
 }
 
+#[derive(Clone)]
 struct Exchange {
     /// Each PE's ticket, and whether it wants what all have given.
     tickets: Vec<(u64, bool)>,
@@ -54,6 +57,7 @@ struct Exchange {
 }
 
 /// The offers of one host's leader.
+#[derive(Clone)]
 struct Offers {
     followers: usize,
     /// Those that some PE of the host has not fetched yet, and how many have.

@@ -247,22 +247,22 @@ impl<'a> Job<'a> {
                     agents.beat_of(host, beat);
                 }
             }
-            HostEvent::Gone(how) | HostEvent::Refused(how) => self.lose(host, &how),
+            HostEvent::Gone(how) | HostEvent::Refused(how) => self.lose(host, how),
             HostEvent::Started(_) => {}
         }
     }
 
     /// A host is given up.
-    fn lose(&mut self, host: usize, how: &str) {
+    fn lose(&mut self, host: usize, how: String) {
         let Reach::Agents(agents) = &mut self.reach else { return };
-        let is_over = agents.is_done(host);
-        if !agents.gone(host, how) {
+        let (how, is_over) = (agents.why(host, how), agents.is_done(host));
+        if !agents.gone(host, &how) {
             return;
         }
         if is_over {
             agents.decided(host);
         } else if !self.lifecycle.goes_on_without() {
-            self.declare_lost(host, how);
+            self.declare_lost(host, &how);
         }
         // Else its PEs are lost once they are sure to have ended.
     }
@@ -290,7 +290,7 @@ impl<'a> Job<'a> {
     fn beat(&mut self) {
         let Reach::Agents(agents) = &mut self.reach else { return };
         let (silent, how, dead) = (agents.silent(), agents.silence(), agents.dead());
-        silent.into_iter().for_each(|host| self.lose(host, &how));
+        silent.into_iter().for_each(|host| self.lose(host, how.clone()));
         dead.into_iter().for_each(|(host, how)| self.declare_lost(host, &how));
         if self.held.ending.is_empty() && self.held.asked.is_empty() {
             self.release();
