@@ -2,6 +2,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod hosts_cut_off;
+#[path = "../common/namespaces.rs"]
+mod namespaces;
 
 use std::time::Duration;
 
@@ -26,7 +29,7 @@ where
     let outcome = runtime.block_on(async {
         let settings = Settings::from_env()?;
         let world = oxshmem::init_with(InitOptions::from(settings).survive_loss()).await?;
-        tokio::time::timeout(Duration::from_secs(30), body(world.clone())).await.expect("in time")?;
+        tokio::time::timeout(Duration::from_secs(50), body(world.clone())).await.expect("in time")?;
         world.finalize().await
     });
     if let Err(error) = outcome {
