@@ -133,12 +133,10 @@ async fn serve(guardian: &Guardian) -> Result<(), String> {
     let cannot = |error: io::Error| format!("cannot start: {error}");
     let to_launcher = ToLauncher::start().map_err(cannot)?;
     let mut frames = frames().map_err(cannot)?;
-    let plan = loop {
-        match frames.recv().await {
-            Some(Some(ToAgent::Start(plan))) => break *plan,
-            Some(_) => return Err("--agent is for another oshrun, which starts it".to_owned()),
-            None => return Ok(()),
-        }
+    let plan = match frames.recv().await {
+        Some(Some(ToAgent::Start(plan))) => *plan,
+        Some(_) => return Err("--agent is for another oshrun, which starts it".to_owned()),
+        None => return Ok(()),
     };
     // The launcher waits no longer.
     guardian.renew(now() + TO_START);
@@ -348,6 +346,8 @@ impl<'a> Agent<'a> {
             ToAgent::Resume => {
                 self.lease.resume(now());
                 self.guardian.renew(self.lease.until());
+                // The lease has just begun, so that this goes well.
+                let _ = self.beat();
             }
             ToAgent::KillPe(pe) => {
                 if self.plan.pes.contains(&pe) {

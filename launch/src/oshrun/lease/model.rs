@@ -305,10 +305,12 @@ impl State {
 
     fn beat(&mut self, host: usize) {
         let (now, here) = (self.time(), &mut self.hosts[host]);
-        if here.attended && !here.stopped && !here.lease.is_over(now) {
-            if let Some(beat) = here.lease.beat(now) {
-                self.answer(Up::Beat(beat), host);
-            }
+        if here.attended
+            && !here.stopped
+            && !here.lease.is_over(now)
+            && let Some(beat) = here.lease.beat(now)
+        {
+            self.answer(Up::Beat(beat), host);
         }
     }
 
@@ -403,9 +405,8 @@ impl State {
                 }
             }
         }
-        if !self.paused
-            && !(self.grants.silent(self.time()).is_empty() && self.grants.dead(self.time()).is_empty())
-        {
+        let is_silent = !self.grants.silent(self.time()).is_empty();
+        if !self.paused && (is_silent || !self.grants.dead(self.time()).is_empty()) {
             follows.push(Event::Look);
         }
         // A guardian takes no longer than that.
