@@ -22,8 +22,8 @@ use super::{
 
 /// How long a PE may be out of reach before it is lost.
 const OUT_OF_REACH: Duration = Duration::from_secs(2);
-/// Where only the launcher decides who is lost: for how long a PE may acknowledge nothing before its
-/// connection breaks, and how long it may be out of reach then before that is reported.
+/// Where only the launcher decides which PE is lost: how long one may acknowledge nothing before
+/// its connection breaks, and how long it may be out of reach then before that is reported.
 const REPORTED_AFTER: Duration = Duration::from_secs(5);
 /// How long an attempt may take until the other host's kernel has answered.
 const ATTEMPT: Duration = Duration::from_secs(10);
