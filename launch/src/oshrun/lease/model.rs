@@ -18,6 +18,7 @@
 use std::{
     collections::{HashSet, VecDeque},
     hash::{DefaultHasher, Hash, Hasher},
+    ops::ControlFlow,
     time::Duration,
 };
 
@@ -72,7 +73,7 @@ enum Event {
 }
 
 /// How far a schedule may go.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Bounds {
     beats: u64,
     /// PEs that die, connections that end and hosts that stop, together.
@@ -383,53 +384,66 @@ impl State {
         attended && !stopped && guard.saturating_add(beats(after)) <= self.time()
     }
 
-    /// Everything that may happen next but faults.
-    fn follows(&self) -> Vec<Event> {
-        let mut follows = Vec::new();
+    /// Everything that may happen next but faults, as far as it is `wanted`, until that has enough.
+    fn follows(&self, mut wanted: impl FnMut(Event) -> ControlFlow<()>) -> ControlFlow<()> {
         for (host, here) in self.hosts.iter().enumerate() {
             if self.kills(host, 0) {
-                follows.push(Event::Kill(host));
+                wanted(Event::Kill(host))?;
             }
             if !here.up.is_empty() && !self.paused {
-                follows.push(Event::Up(host));
+                wanted(Event::Up(host))?;
             }
             if here.cut && !self.given_up[host] && !self.paused {
-                follows.push(Event::Gone(host));
+                wanted(Event::Gone(host))?;
             }
             if !here.stopped && here.attended {
                 if !here.down.is_empty() {
-                    follows.push(Event::Down(host));
+                    wanted(Event::Down(host))?;
                 }
                 if here.cut {
-                    follows.push(Event::End(host));
+                    wanted(Event::End(host))?;
                 }
             }
         }
         let is_silent = !self.grants.silent(self.time()).is_empty();
         if !self.paused && (is_silent || !self.grants.dead(self.time()).is_empty()) {
-            follows.push(Event::Look);
+            wanted(Event::Look)?;
         }
         // A guardian takes no longer than that.
         if !(0..HOSTS).any(|host| self.kills(host, LATE)) {
-            follows.push(Event::Tick);
+            wanted(Event::Tick)?;
         }
-        follows
+        ControlFlow::Continue(())
+    }
+
+    /// The first of it that is wanted.
+    fn next(&self, wanted: impl Fn(Event) -> bool) -> Option<Event> {
+        let mut next = None;
+        let _ = self.follows(|event| {
+            if !wanted(event) {
+                return ControlFlow::Continue(());
+            }
+            next = Some(event);
+            ControlFlow::Break(())
+        });
+        next
     }
 
     /// Delivers what is not delayed.
     fn settle(&mut self) {
         let prompt = self.bounds.prompt;
-        let is_prompt = |event: &Event| match event {
-            Event::Up(host) | Event::Down(host) => *host < prompt,
-            _ => false,
-        };
-        while let Some(event) = self.follows().into_iter().find(is_prompt) {
+        let is_prompt = |event| matches!(event, Event::Up(host) | Event::Down(host) if host < prompt);
+        while let Some(event) = self.next(is_prompt) {
             self.step(event);
         }
     }
 
     fn choices(&self) -> Vec<Event> {
-        let mut choices = self.follows();
+        let mut choices = Vec::new();
+        let _ = self.follows(|event| {
+            choices.push(event);
+            ControlFlow::Continue(())
+        });
         choices.extend((0..HOSTS).filter(|&host| self.hosts[host].stopped).map(Event::Continue));
         if self.faults < self.bounds.faults {
             for (host, here) in self.hosts.iter().enumerate().filter(|(_, here)| here.attended) {
@@ -474,9 +488,7 @@ impl State {
         }
         // A lease, half of one, and a beat for what follows.
         for _ in 0..2 * TERM + 1 {
-            while let Some(event) =
-                self.follows().into_iter().find(|&event| event != Event::Tick && delivers(event))
-            {
+            while let Some(event) = self.next(|event| event != Event::Tick && delivers(event)) {
                 self.step(event);
             }
             self.step(Event::Tick);
@@ -535,16 +547,25 @@ fn explore(bounds: Bounds) {
             next.finish(|_| true);
         }
     }
-    println!("{} states, and {ends} ends after {} beats", seen.len() - ends, bounds.beats);
+    println!("{} states, {ends} of them ends, within {bounds:?}", seen.len());
 }
 
 #[test]
 fn no_pe_is_lost_while_it_runs_and_none_waits_for_ever() {
-    explore(Bounds { beats: 4, faults: 2, pauses: 0, prompt: 1 });
+    explore(Bounds { beats: 4, faults: 1, pauses: 0, prompt: 1 });
+    explore(Bounds { beats: 3, faults: 2, pauses: 0, prompt: 1 });
     explore(Bounds { beats: 3, faults: 1, pauses: 0, prompt: 0 });
 }
 
 #[test]
 fn a_job_that_stands_still_for_a_while_is_no_different() {
     explore(Bounds { beats: 3, faults: 1, pauses: 1, prompt: 1 });
+}
+
+#[test]
+#[ignore = "it takes minutes: cargo test -p oxshmem-launch --lib lease::model -- --ignored"]
+fn nor_does_it_with_more_faults_and_for_longer() {
+    explore(Bounds { beats: 5, faults: 2, pauses: 0, prompt: 1 });
+    explore(Bounds { beats: 3, faults: 2, pauses: 0, prompt: 0 });
+    explore(Bounds { beats: 4, faults: 1, pauses: 1, prompt: 1 });
 }
