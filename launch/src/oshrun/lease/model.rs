@@ -564,7 +564,7 @@ fn a_job_that_stands_still_for_a_while_is_no_different() {
 
 #[test]
 #[ignore = "it takes minutes: cargo test -p oxshmem-launch --lib lease::model -- --ignored"]
-fn nor_does_it_with_more_faults_and_for_longer() {
+fn nor_with_more_faults_or_in_more_time() {
     explore(Bounds { beats: 5, faults: 2, pauses: 0, prompt: 1 });
     explore(Bounds { beats: 3, faults: 2, pauses: 0, prompt: 0 });
     explore(Bounds { beats: 4, faults: 1, pauses: 1, prompt: 1 });
