@@ -49,6 +49,8 @@ fn bad_options_are_one_line_and_status_2() {
         ("-H a,b --fake-hosts 2 true", "cannot be used with"),
         ("-np 2 --launch-agent ssh true", "-H or --hostfile names"),
         ("-H a --launch-agent= true", "--launch-agent: there is no command"),
+        ("-np 2 --lease 3 true", "--lease is for other hosts, which -H or --hostfile names"),
+        ("-H a --lease 0.5 true", "it must be at least 1"),
         ("--agent -np 2 true", "--agent"),
         // What other launchers know.
         ("-np 2 -rankfile ranks true", "-H HOST:N,... names the hosts"),

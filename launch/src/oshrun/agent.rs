@@ -14,7 +14,6 @@ use std::{
     pin::pin,
     process::ExitCode,
     sync::{Arc, mpsc as blocking},
-    time::Duration,
 };
 
 use oxshmem_base::sync::{Mutex, lock};
@@ -28,7 +27,7 @@ use tokio::{
 };
 
 use super::{
-    agents::{BEAT, BEATS, LEASE, silence},
+    agents::silence,
     attend::Order,
     boards::HostBoards,
     events::{JobEvent, PeEvent},
@@ -37,22 +36,20 @@ use super::{
     guardian::Guardian,
     here::{Ends, Here},
     input::{Input, InputFrom, StdinTo},
+    lease::{BEAT, Lease, Renewal, now},
     output::{Output, Piece, Stream},
     pe::{self, Exit},
     places::Places,
     plan::{Plan, check_size, find},
     recordings::Recordings,
+    start::TO_START,
 };
-
-/// How long an agent may stand still before its guardian ends it: longer than the job takes to give
-/// up its machine.
-const TO_STAND_STILL: Duration = LEASE.saturating_add(Duration::from_secs(1));
 
 /// The whole program.
 pub(super) fn main() -> ExitCode {
     pe::leave_outer_job();
     // The guardian is forked here, while there is one thread.
-    let guardian = match Guardian::start(Some(TO_STAND_STILL)) {
+    let guardian = match Guardian::start() {
         Ok(guardian) => guardian,
         Err(error) => return super::refuse(&format!("cannot start the guardian process: {error}")),
     };
@@ -136,14 +133,13 @@ async fn serve(guardian: &Guardian) -> Result<(), String> {
     let cannot = |error: io::Error| format!("cannot start: {error}");
     let to_launcher = ToLauncher::start().map_err(cannot)?;
     let mut frames = frames().map_err(cannot)?;
-    let plan = loop {
-        match frames.recv().await {
-            Some(Some(ToAgent::Start(plan))) => break *plan,
-            Some(Some(ToAgent::Beat)) => {}
-            Some(_) => return Err("--agent is for another oshrun, which starts it".to_owned()),
-            None => return Ok(()),
-        }
+    let plan = match frames.recv().await {
+        Some(Some(ToAgent::Start(plan))) => *plan,
+        Some(_) => return Err("--agent is for another oshrun, which starts it".to_owned()),
+        None => return Ok(()),
     };
+    // The launcher waits no longer.
+    guardian.renew(now() + TO_START);
     let (send_event, events) = mpsc::unbounded_channel();
     match Agent::start(plan, guardian, &to_launcher, (send_event, events)).await {
         Ok(agent) => agent.run(frames).await,
@@ -172,9 +168,7 @@ struct Agent<'a> {
     /// What was printed and sent, but not written yet.
     unwritten: Unwritten,
     input: Option<mpsc::UnboundedSender<Option<Vec<u8>>>>,
-    /// For how many beats nothing has come.
-    silent: u32,
-    paused: bool,
+    lease: Lease,
     /// Whether the guardian is to be there.
     guarded: bool,
     /// Whether all PEs of the job have ended, and not all output is known to be written.
@@ -227,6 +221,8 @@ impl<'a> Agent<'a> {
         let input = input.map_err(cannot)?;
         let ends = Ends { input: &input, output: &output, events: &send_event };
         let here = Here::start(&plan, &program, guardian, &ends).await?;
+        let lease = Lease::begin(plan.lease, now());
+        guardian.renew(lease.until());
         to_launcher.send(&FromAgent::Started(here.pids().to_vec()));
         // It was checked when it came.
         let hosts = plan.distribution.hosts(plan.n_pes).map_err(|error| error.to_string())?;
@@ -245,8 +241,7 @@ impl<'a> Agent<'a> {
             events,
             unwritten,
             input: pieces,
-            silent: 0,
-            paused: false,
+            lease,
             guarded: true,
             finishing: false,
             recordings,
@@ -270,14 +265,7 @@ impl<'a> Agent<'a> {
                 },
                 () = sleep_until(beat_at) => {
                     beat_at = Instant::now() + BEAT;
-                    self.guardian.beat();
-                    if !self.paused {
-                        self.to_launcher.send(&FromAgent::Beat);
-                        self.silent += 1;
-                    }
-                    if self.silent >= BEATS {
-                        return Err(format!("the job's oshrun is lost: {}", silence()));
-                    }
+                    self.beat()?;
                 }
                 () = self.here.written(), if self.finishing => {
                     self.finishing = false;
@@ -294,11 +282,31 @@ impl<'a> Agent<'a> {
         }
     }
 
+    /// Gives a sign of life. `Err` says that the lease is as good as over.
+    fn beat(&mut self) -> Result<(), String> {
+        let now = now();
+        // A little before the guardian, which gives no reason, ends this process.
+        if self.lease.is_over(now + BEAT) {
+            return Err(format!("the job's oshrun is lost: {}", silence(self.plan.lease)));
+        }
+        if let Some(beat) = self.lease.beat(now) {
+            self.to_launcher.send(&FromAgent::Beat(beat));
+        }
+        Ok(())
+    }
+
     /// Does what the launcher asks for.
     fn obey(&mut self, frame: ToAgent) {
-        self.silent = 0;
         match frame {
-            ToAgent::Start(_) | ToAgent::Beat => {}
+            ToAgent::Start(_) => {}
+            ToAgent::Acknowledge(beat) => {
+                if let Some(Renewal { until, resumes }) = self.lease.acknowledged(beat) {
+                    self.guardian.renew(until);
+                    if resumes {
+                        self.here.signal_group(Signal::CONT);
+                    }
+                }
+            }
             ToAgent::Deliver { to, letter, last } => self.deliver(&to, letter, last),
             ToAgent::SignalGroup(signal) => {
                 if let Some(signal) = Signal::from_named_raw(signal) {
@@ -331,12 +339,15 @@ impl<'a> Agent<'a> {
             ToAgent::Input(piece) => _ = self.input.as_ref().map(|input| input.send(Some(piece))),
             ToAgent::InputEnd => _ = self.input.take().map(|input| input.send(None)),
             ToAgent::Pause => {
-                self.paused = true;
+                self.lease.pause();
+                self.guardian.renew(self.lease.until());
                 self.here.signal_group(Signal::TSTP);
             }
             ToAgent::Resume => {
-                self.paused = false;
-                self.here.signal_group(Signal::CONT);
+                self.lease.resume(now());
+                self.guardian.renew(self.lease.until());
+                // The lease has just begun, so that this goes well.
+                let _ = self.beat();
             }
             ToAgent::KillPe(pe) => {
                 if self.plan.pes.contains(&pe) {

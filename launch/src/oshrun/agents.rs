@@ -1,9 +1,10 @@
 //! The machines of a job, as the first `oshrun` reaches them: an agent on each, started by ssh or
 //! by a command of the user's, whose standard input and output carry [frames](super::frame).
 //!
-//! A task for each agent reads what it sends, another writes. Both sides send a sign of life every
-//! [`BEAT`]; a host that is silent for [`LEASE`] is lost. What PEs print is taken a piece at a
-//! time: the next comes when the one before is written.
+//! A task for each agent reads what it sends, another writes. An agent sends a sign of life every
+//! [`BEAT`], which is acknowledged; a host without one for as long as its [lease](super::lease) is
+//! given up. What PEs print is taken a piece at a time: the next comes when the one before is
+//! written.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -11,10 +12,6 @@ use std::{
     ops::Range,
     os::{fd::OwnedFd, unix::ffi::OsStrExt},
     process::Stdio,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
     time::Duration,
 };
 
@@ -35,6 +32,7 @@ use super::{
     exchanges::Mail,
     frame::{FromAgent, Incoming, Letter, PASSED_ON, ToAgent, VERSION},
     input::StdinTo,
+    lease::{BEAT, Grants, now},
     options::Fleet,
     output::Output,
     pe::Exit,
@@ -44,13 +42,6 @@ use super::{
     signals::stop,
 };
 
-/// How often each side gives a sign of life.
-pub(super) const BEAT: Duration = Duration::from_millis(250);
-/// How long a host may be silent.
-pub(super) const LEASE: Duration = Duration::from_secs(2);
-/// In how many beats that is. They are counted, so that a time in which this process itself stood
-/// still is one.
-pub(super) const BEATS: u32 = (LEASE.as_millis() / BEAT.as_millis()) as u32;
 /// How long a launch agent whose connection has ended may take to end.
 const TO_END: Duration = Duration::from_secs(1);
 /// How much of standard input travels at a time.
@@ -62,7 +53,8 @@ pub(super) struct Agents {
     links: Vec<Link>,
     /// The tasks that read what agents send.
     readers: JoinSet<()>,
-    /// When the next sign of life is due.
+    grants: Grants,
+    /// When the leases are to be looked at.
     pub(super) beat_at: Instant,
 }
 
@@ -72,10 +64,6 @@ struct Link {
     pes: Range<usize>,
     /// None once the host is lost.
     frames: Option<mpsc::UnboundedSender<Outgoing>>,
-    /// Set by the task that reads, whenever something has come.
-    has_come: Arc<AtomicBool>,
-    /// For how many beats nothing has.
-    silent: u32,
     /// Whether it is known to be there.
     started: bool,
     /// Whether nothing more is expected of it.
@@ -96,7 +84,6 @@ struct ReaderWays {
     events: mpsc::UnboundedSender<JobEvent>,
     output: Output,
     frames: mpsc::WeakUnboundedSender<Outgoing>,
-    has_come: Arc<AtomicBool>,
     /// Whether another piece of standard input can be taken.
     input: mpsc::UnboundedSender<bool>,
     recordings: ReceivedRecordings,
@@ -137,11 +124,9 @@ impl Agents {
                 events: events.clone(),
                 output: output.clone(),
                 frames: frames.downgrade(),
-                has_come: Arc::default(),
                 input: taken,
                 recordings: ReceivedRecordings::new(plan.trace.clone()),
             };
-            let has_come = Arc::clone(&ways.has_come);
             readers.spawn(async move {
                 let how = match ways.read_all(&mut stdout).await {
                     Some(how) => how,
@@ -152,12 +137,13 @@ impl Agents {
             });
             let own = Plan { pes: pes.clone(), machine: name.clone(), ..plan.clone() };
             let frames = Some(frames);
-            let link = Link { name, pes, frames, has_come, silent: 0, started: false, done: false };
+            let link = Link { name, pes, frames, started: false, done: false };
             link.send(&ToAgent::Start(Box::new(own)));
             links.push(link);
         }
+        let grants = Grants::new(plan.lease, links.len());
         let beat_at = Instant::now() + BEAT;
-        Ok((Self { places, links, readers, beat_at }, inputs))
+        Ok((Self { places, links, readers, grants, beat_at }, inputs))
     }
 
     /// The name and the PEs of a host.
@@ -168,6 +154,7 @@ impl Agents {
     /// The agent of a host is there, and has started its PEs.
     pub(super) fn started(&mut self, host: usize) {
         self.links[host].started = true;
+        self.grants.begin(host, now());
     }
 
     /// The first host whose agent has not started its PEs.
@@ -190,26 +177,48 @@ impl Agents {
         self.links.iter().all(|link| link.done)
     }
 
-    /// A host is lost, and is sent nothing more. False if it was before.
-    pub(super) fn gone(&mut self, host: usize) -> bool {
+    /// A host is given up, for the reason `how`: it is sent nothing more. False if it was before.
+    pub(super) fn gone(&mut self, host: usize, how: &str) -> bool {
+        self.grants.give_up(host, how, now());
         self.links[host].done = true;
         self.links[host].frames.take().is_some()
     }
 
-    /// Gives a sign of life, and returns the hosts that have given none for too long.
-    pub(super) fn beat(&mut self) -> Vec<usize> {
-        self.beat_at = Instant::now() + BEAT;
-        let mut lost = Vec::new();
-        for (host, link) in self.links.iter_mut().enumerate().filter(|(_, link)| link.frames.is_some()) {
-            link.send(&ToAgent::Beat);
-            // Relaxed: a flag, which orders nothing.
-            let is_silent = link.started && !link.has_come.swap(false, Relaxed);
-            link.silent = if is_silent { link.silent + 1 } else { 0 };
-            if link.silent >= BEATS {
-                lost.push(host);
-            }
+    /// What becomes of a host's PEs is decided.
+    pub(super) fn decided(&mut self, host: usize) {
+        self.grants.over(host);
+    }
+
+    /// A beat of a host's agent has come.
+    pub(super) fn beat_of(&mut self, host: usize, beat: u64) {
+        if self.grants.acknowledges(host, now()) {
+            self.links[host].send(&ToAgent::Acknowledge(beat));
         }
-        lost
+    }
+
+    /// How a host is lost that gives no sign of life.
+    pub(super) fn silence(&self) -> String {
+        silence(self.grants.term())
+    }
+
+    /// How a host is lost whose connection has ended in the way `how`: if it is silent, its lease
+    /// was over, and its guardian has ended the agent.
+    pub(super) fn why(&self, host: usize, how: String) -> String {
+        match self.grants.is_silent(host, now() + 2 * BEAT) {
+            true => self.silence(),
+            false => how,
+        }
+    }
+
+    /// Looks at the leases: the hosts that have given no sign of life for too long.
+    pub(super) fn silent(&mut self) -> Vec<usize> {
+        self.beat_at = Instant::now() + BEAT;
+        self.grants.silent(now())
+    }
+
+    /// The hosts that were given up, with the reason, whose PEs are sure to have ended by now.
+    pub(super) fn dead(&self) -> Vec<(usize, String)> {
+        self.grants.dead(now())
     }
 
     /// Kills one PE.
@@ -275,8 +284,8 @@ impl Agents {
         Ok(())
     }
 
-    /// Stops this process, with all PEs, until it is to go on. The agents know of it, and do not
-    /// wait for signs of life.
+    /// Stops this process, with all PEs, until it is to go on. The agents know of it, and need no
+    /// lease meanwhile.
     pub(super) async fn pause(&mut self) {
         self.send_all(&ToAgent::Pause);
         let mut flushed = Vec::new();
@@ -290,10 +299,10 @@ impl Agents {
                 let _ = wait.await;
             }
         };
-        let _ = timeout(LEASE / 2, all).await;
+        let _ = timeout(self.grants.term() / 2, all).await;
         stop();
         self.send_all(&ToAgent::Resume);
-        self.links.iter_mut().for_each(|link| link.silent = 0);
+        self.grants.begin_again(now());
         self.beat_at = Instant::now();
     }
 
@@ -326,8 +335,6 @@ impl ReaderWays {
                 Ok(0) | Err(_) => return None,
                 Ok(count) => count,
             };
-            // Relaxed: a flag, which orders nothing.
-            self.has_come.store(true, Relaxed);
             incoming.add(&bytes[..count]);
             if !is_agent {
                 match incoming.preamble() {
@@ -392,7 +399,7 @@ impl ReaderWays {
                 return Some(());
             }
             FromAgent::Failed(why) => of_host(HostEvent::Gone(why)),
-            FromAgent::Beat => return Some(()),
+            FromAgent::Beat(beat) => of_host(HostEvent::Beat(beat)),
             FromAgent::Done => of_host(HostEvent::Done),
             FromAgent::Recording { pe, at, bytes } => {
                 if let Err(error) = self.recordings.take(here(pe)?, at, &bytes) {
@@ -463,9 +470,9 @@ async fn end_of(child: &mut Child) -> String {
     }
 }
 
-/// How a host is lost that is silent.
-pub(super) fn silence() -> String {
-    format!("there was no sign of life for {} s", LEASE.as_secs())
+/// How a host is lost that is silent for as long as a lease is.
+pub(super) fn silence(lease: Duration) -> String {
+    format!("there was no sign of life for {} s", lease.as_secs_f64())
 }
 
 /// Starts the agent of a host.

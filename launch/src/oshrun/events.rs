@@ -46,6 +46,8 @@ pub(super) enum HostEvent {
     /// What its PEs were in when they were looked at under this number, and those of them that
     /// others wait for.
     Looked { number: u64, looks: Vec<BoardLook>, awaited: Vec<usize> },
+    /// It gives a sign of life of this number.
+    Beat(u64),
     /// The PEs there that are ending.
     Ending(Vec<usize>),
     /// All that its PEs have printed is written, and their processes have ended.

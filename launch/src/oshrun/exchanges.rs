@@ -21,6 +21,7 @@ pub(super) type Mail = Vec<(usize, Message)>;
 const AHEAD: u64 = 1024;
 
 /// All exchanges and offers of a job.
+#[derive(Clone)]
 pub(super) struct Exchanges {
     n_pes: usize,
     places: Places,
@@ -51,6 +52,7 @@ pub(super) struct Exchanges {
 }
 
 /// What a replacement joins by.
+#[derive(Clone)]
 struct Kept {
     /// What each PE gave in each exchange, or its last replacement.
     given: Vec<Vec<Vec<u8>>>,
@@ -66,6 +68,7 @@ struct Kept {
 pub(super) type Given = Vec<Vec<u8>>;
 
 /// A round that some member has not joined yet.
+#[derive(Clone)]
 struct OpenRound {
     key: [u64; 2],
     view: u64,
@@ -74,6 +77,7 @@ struct OpenRound {
     given: Vec<Option<(u64, Vec<u8>)>>,
 }
 
+#[derive(Clone)]
 struct Exchange {
     /// Each PE's ticket, and whether it wants what all have given.
     tickets: Vec<(u64, bool)>,
@@ -83,6 +87,7 @@ struct Exchange {
 }
 
 /// The offers of one host's leader.
+#[derive(Clone)]
 struct Offers {
     followers: usize,
     /// Those that some PE of the host has not fetched yet, and how many have.

@@ -5,7 +5,7 @@
 //! parts: numbers of eight bytes, and strings behind their lengths. Nothing that comes is trusted:
 //! a frame that is none of these ends the job with the host in the message.
 
-use std::{ffi::OsString, io, ops::Range, os::unix::ffi::OsStringExt};
+use std::{ffi::OsString, io, ops::Range, os::unix::ffi::OsStringExt, time::Duration};
 
 use oxshmem_base::Distribution;
 use oxshmem_job::wire;
@@ -67,8 +67,8 @@ pub(super) enum ToAgent {
     Pause,
     /// It goes on.
     Resume,
-    /// A sign of life.
-    Beat,
+    /// A beat of this number has come: it renews the lease of the host.
+    Acknowledge(u64),
     /// All PEs of the job have ended.
     Finish,
     /// A piece of a recording is written.
@@ -106,8 +106,8 @@ pub(super) enum FromAgent {
     InputClosed,
     /// It cannot go on, for this reason.
     Failed(String),
-    /// A sign of life.
-    Beat,
+    /// A sign of life, and its number.
+    Beat(u64),
     /// All output is written, and all processes have ended.
     Done,
     /// A piece of what a PE has recorded, and where it belongs in the file, of which the first is
@@ -139,7 +139,7 @@ impl ToAgent {
             Self::InputEnd => frame.byte(9),
             Self::Pause => frame.byte(10),
             Self::Resume => frame.byte(11),
-            Self::Beat => frame.byte(12),
+            Self::Acknowledge(beat) => frame.byte(12).number(*beat),
             Self::Finish => frame.byte(13),
             Self::RecordingTaken => frame.byte(14),
             Self::KillPe(pe) => frame.byte(15).number(*pe as u64),
@@ -170,7 +170,7 @@ impl ToAgent {
             9 => Self::InputEnd,
             10 => Self::Pause,
             11 => Self::Resume,
-            12 => Self::Beat,
+            12 => Self::Acknowledge(frame.number()?),
             13 => Self::Finish,
             14 => Self::RecordingTaken,
             15 => Self::KillPe(frame.count()?),
@@ -211,7 +211,7 @@ impl FromAgent {
             Self::InputTaken => frame.byte(9),
             Self::InputClosed => frame.byte(10),
             Self::Failed(why) => frame.byte(11).bytes(why.as_bytes()),
-            Self::Beat => frame.byte(12),
+            Self::Beat(number) => frame.byte(12).number(*number),
             Self::Done => frame.byte(13),
             Self::Recording { pe, at, bytes } => frame.byte(14).number(*pe as u64).number(*at).bytes(bytes),
             Self::Replaced(pe, pid) => frame.byte(15).number(*pe as u64).number(u64::from(*pid)),
@@ -252,7 +252,7 @@ impl FromAgent {
             9 => Self::InputTaken,
             10 => Self::InputClosed,
             11 => Self::Failed(frame.text()?),
-            12 => Self::Beat,
+            12 => Self::Beat(frame.number()?),
             13 => Self::Done,
             14 => {
                 let (pe, at) = (frame.count()?, frame.number()?);
@@ -375,7 +375,9 @@ impl Encoder {
         for (name, value) in variables {
             self.os(name).os(value);
         }
-        let Plan { has_replacements, tag_output, bind_to, stdin, trace, folder, name, arguments, .. } = plan;
+        let Plan {
+            has_replacements, tag_output, bind_to, stdin, trace, folder, lease, name, arguments, ..
+        } = plan;
         self.byte((*has_replacements).into());
         self.byte((*tag_output).into()).byte(u8::from(*bind_to == BindTo::Core));
         self.byte(match stdin {
@@ -386,6 +388,7 @@ impl Encoder {
         for folder in [trace, folder] {
             self.byte(folder.is_some().into()).os(folder.clone().unwrap_or_default());
         }
+        self.number(u64::try_from(lease.as_millis()).unwrap_or(u64::MAX));
         self.os(name).number(arguments.len() as u64);
         arguments.iter().for_each(|argument| _ = self.os(argument));
         self
@@ -488,6 +491,7 @@ impl<'a> Decoder<'a> {
             Some(is_set.then(|| folder.into()))
         };
         let (trace, folder) = (folder()?, folder()?);
+        let lease = Duration::from_millis(self.number()?);
         let name = self.os()?;
         let arguments = self.list(8, Self::os)?;
         let is_whole = pes.start < pes.end && pes.end <= n_pes && distribution.hosts(n_pes).is_ok();
@@ -504,6 +508,7 @@ impl<'a> Decoder<'a> {
             stdin,
             trace,
             folder,
+            lease,
             name,
             arguments,
         };

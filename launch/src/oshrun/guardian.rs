@@ -5,8 +5,8 @@
 //! ends and the guardian kills the group. It is not reaped before the launcher ends, so that the
 //! group's number cannot come to mean another group.
 //!
-//! That of an agent also ends both if the agent stands still: the job has then given up this
-//! machine, and what closes the connection may be unable to reach a process that is stopped.
+//! That of an agent also holds the [lease](super::lease) of its host, and kills the agent and the
+//! PEs when that is over, whether or not the agent stands still.
 
 use std::{
     io,
@@ -16,7 +16,6 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{OFlags, fcntl_getfl, fcntl_setfl},
     io::Errno,
     pipe::{PipeFlags, pipe_with},
     process::{
@@ -26,7 +25,10 @@ use rustix::{
 };
 use tokio::io::{Interest, unix::AsyncFd};
 
-use super::pe::Exit;
+use super::{
+    lease::{BEAT, now},
+    pe::Exit,
+};
 
 /// The launcher's view of the guardian.
 #[derive(Debug)]
@@ -39,10 +41,9 @@ pub(super) struct Guardian {
 }
 
 impl Guardian {
-    /// Forks the guardian. To be called while the process has one thread. With a `lease`, this
-    /// process has to [`beat`](Self::beat) more often than that.
-    pub(super) fn start(lease: Option<Duration>) -> io::Result<Self> {
-        let (watched, lifeline) = pipe_with(PipeFlags::CLOEXEC)?;
+    /// Forks the guardian. To be called while the process has one thread.
+    pub(super) fn start() -> io::Result<Self> {
+        let (watched, lifeline) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         let (process, held) = pipe_with(PipeFlags::CLOEXEC)?;
         // The guardian is born with every signal blocked and never unblocks one. A job may be sent
         // a signal before the guardian has run for the first time.
@@ -50,7 +51,7 @@ impl Guardian {
         let launcher = getpid();
         // SAFETY: there is no other thread whose locks the child could find taken.
         let child = match unsafe { libc::fork() } {
-            0 => watch([watched.as_raw_fd(), held.as_raw_fd()], lease, launcher),
+            0 => watch([watched.as_raw_fd(), held.as_raw_fd()], launcher),
             -1 => Err(io::Error::last_os_error()),
             child => Ok(child),
         };
@@ -58,15 +59,15 @@ impl Guardian {
         let pid = Pid::from_raw(child?).ok_or(io::ErrorKind::InvalidData)?;
         // The child does the same. Whichever is first, the group exists when PEs join it.
         setpgid(Some(pid), Some(pid))?;
-        let flags = fcntl_getfl(&lifeline)?;
-        fcntl_setfl(&lifeline, flags | OFlags::NONBLOCK)?;
         Ok(Self { pid, process, lifeline })
     }
 
-    /// Shows the guardian that this process goes on.
-    pub(super) fn beat(&self) {
-        // Where there is no room, there are signs enough.
-        let _ = rustix::io::write(&self.lifeline, &[0]);
+    /// Has the guardian kill this process and the PEs at that [time](super::lease::now), unless
+    /// this is called again before. `Duration::MAX` is never.
+    pub(super) fn renew(&self, until: Duration) {
+        let until = u64::try_from(until.as_nanos()).unwrap_or(u64::MAX);
+        // Without room in the pipe, the guardian has been stopped for half an hour.
+        let _ = rustix::io::write(&self.lifeline, &until.to_ne_bytes());
     }
 
     /// Its number, which is also that of the PEs' process group.
@@ -126,8 +127,8 @@ fn set_blocked_signals(mask: &libc::sigset_t) -> io::Result<()> {
 }
 
 /// What the guardian does, with the end of the launcher's pipe that it watches and the end of its
-/// own that it holds, until the `launcher` is gone or has been silent for longer than its lease.
-fn watch(pipes: [RawFd; 2], lease: Option<Duration>, launcher: Pid) -> ! {
+/// own that it holds, until the `launcher` is gone or its lease is over.
+fn watch(pipes: [RawFd; 2], launcher: Pid) -> ! {
     let _ = setpgid(None, None);
     // By another name than the launcher's, so that a `pkill oshrun` leaves one of the two.
     let _ = rustix::thread::set_name(c"osh-guardian");
@@ -136,8 +137,8 @@ fn watch(pipes: [RawFd; 2], lease: Option<Duration>, launcher: Pid) -> ! {
     close_all_but(pipes);
     // SAFETY: nothing closes it before this process ends.
     let watched = unsafe { BorrowedFd::borrow_raw(pipes[0]) };
-    if !is_gone(watched, lease) && getppid() == Some(launcher) {
-        // It stands still, and is our parent: the number is its own.
+    if !is_gone(watched) && getppid() == Some(launcher) {
+        // It is our parent: the number is its own.
         let _ = kill_process(launcher, Signal::KILL);
     }
     if getpgrp() == getpid() {
@@ -148,22 +149,35 @@ fn watch(pipes: [RawFd; 2], lease: Option<Duration>, launcher: Pid) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Waits until the other end of a pipe is closed, which is true, or nothing was written to it for
-/// longer than the lease.
-fn is_gone(watched: BorrowedFd<'_>, lease: Option<Duration>) -> bool {
-    let limit = lease.and_then(|lease| Timespec::try_from(lease).ok());
-    let mut bytes = [0_u8; 64];
+/// Waits until the other end of a pipe is closed, which is true, or the lease is over that was last
+/// written to it.
+fn is_gone(watched: BorrowedFd<'_>) -> bool {
+    let mut until = None;
     loop {
+        // No longer than a beat, as the time that `poll` waits leaves out suspension.
+        let left = until.map(|until: Duration| until.saturating_sub(now()).min(BEAT));
+        let limit = left.and_then(|left| Timespec::try_from(left).ok());
         match poll(&mut [PollFd::from_borrowed_fd(watched, PollFlags::IN)], limit.as_ref()) {
-            Ok(0) => return false,
-            Ok(_) => {}
-            Err(Errno::INTR) => continue,
-            Err(_) => return true,
-        }
-        match rustix::io::read(watched, &mut bytes) {
-            Ok(0) => return true,
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return true,
+        }
+        // All of it, before the time is looked at: this process may have been stopped.
+        let mut bytes = [0_u8; 64];
+        loop {
+            match rustix::io::read(watched, &mut bytes) {
+                Ok(0) => return true,
+                // Pieces are written as a whole, and as many fit.
+                Ok(count) => {
+                    let (written, _) = bytes[..count].as_chunks();
+                    until = written.last().map(|&last| Duration::from_nanos(u64::from_ne_bytes(last)));
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(_) => return true,
+            }
+        }
+        if until.is_some_and(|until| until <= now()) {
+            return false;
         }
     }
 }
@@ -205,7 +219,7 @@ mod tests {
     fn a_signal_that_comes_before_the_guardian_has_run_does_not_end_it() {
         for _ in 0..20 {
             // This process has other threads. The child takes no lock, so it does not matter here.
-            let guardian = Guardian::start(None).unwrap();
+            let guardian = Guardian::start().unwrap();
             guardian.signal_group(Signal::TERM);
             guardian.signal_group(Signal::TSTP);
             std::thread::sleep(std::time::Duration::from_millis(5));

@@ -11,7 +11,6 @@ use tokio::{
 };
 
 use super::{
-    agents::silence,
     diagnosis::{Diagnosis, Facts},
     events::{HostEvent, JobEvent, PeEvent},
     exchanges::Exchanges,
@@ -38,8 +37,6 @@ const TO_READ: Duration = Duration::from_secs(1);
 const TO_COLLECT: Duration = Duration::from_secs(10);
 /// How long PEs have to end by themselves when a PE has called `global_exit`.
 const TO_LEAVE: Duration = Duration::from_millis(500);
-/// How long what runs on a host that is out of reach may take to notice that, and to end.
-const TO_BE_DEAD: Duration = Duration::from_millis(2500);
 /// How long agents have to say what their PEs are in.
 const TO_LOOK: Duration = Duration::from_secs(1);
 
@@ -108,11 +105,6 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
                 job.beat();
                 None
             }
-            () = at(job.dying.first().map(|&(.., at)| at)) => {
-                let (host, how, _) = job.dying.remove(0);
-                job.declare_lost(host, &how);
-                None
-            }
             () = at(job.to_replace.front().map(|_| job.replace_at)) => job.replace(),
             () = at(job.leaving.front().map(|&(_, at)| at)) => {
                 let left = job.leaving.pop_front();
@@ -152,9 +144,6 @@ struct Job<'a> {
     spare: Option<usize>,
     kill_at: Option<Instant>,
     held: Held,
-    /// Hosts that are out of reach, how, and when their PEs are sure to have ended: then they are
-    /// lost, and the job goes on.
-    dying: Vec<(usize, String, Instant)>,
     /// PEs of which a replacement is to be started, and when the next one is.
     to_replace: VecDeque<usize>,
     replace_at: Instant,
@@ -215,7 +204,6 @@ impl<'a> Job<'a> {
             spare: None,
             kill_at: None,
             held: Held::default(),
-            dying: Vec::new(),
             to_replace: VecDeque::new(),
             replace_at: Instant::now(),
             leaving: VecDeque::new(),
@@ -260,30 +248,36 @@ impl<'a> Job<'a> {
                     agents.done(host);
                 }
             }
-            HostEvent::Gone(how) | HostEvent::Refused(how) => self.lose(host, &how),
+            HostEvent::Beat(beat) => {
+                if let Reach::Agents(agents) = &mut self.reach {
+                    agents.beat_of(host, beat);
+                }
+            }
+            HostEvent::Gone(how) | HostEvent::Refused(how) => self.lose(host, how),
             HostEvent::Replaced(pe, pid) => self.lifecycle.replaced(pe, pid),
             HostEvent::Started(_) => {}
         }
     }
 
-    /// A host is lost.
-    fn lose(&mut self, host: usize, how: &str) {
+    /// A host is given up.
+    fn lose(&mut self, host: usize, how: String) {
         let Reach::Agents(agents) = &mut self.reach else { return };
-        let is_over = agents.is_done(host);
-        if !agents.gone(host) || is_over {
+        let (how, is_over) = (agents.why(host, how), agents.is_done(host));
+        if !agents.gone(host, &how) {
             return;
         }
-        if self.lifecycle.goes_on_without() {
-            // What is left there ends itself by then.
-            self.dying.push((host, how.to_owned(), Instant::now() + TO_BE_DEAD));
-            return;
+        if is_over {
+            agents.decided(host);
+        } else if !self.lifecycle.goes_on_without() {
+            self.declare_lost(host, &how);
         }
-        self.declare_lost(host, how);
+        // Else its PEs are lost once they are sure to have ended.
     }
 
     /// A host is lost, and its PEs with it.
     fn declare_lost(&mut self, host: usize, how: &str) {
-        let Reach::Agents(agents) = &self.reach else { return };
+        let Reach::Agents(agents) = &mut self.reach else { return };
+        agents.decided(host);
         let (name, pes) = agents.host(host);
         let step = self.lifecycle.host_lost(name, pes.clone(), how);
         self.held.asked.retain(|&asked| asked != host);
@@ -299,12 +293,12 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Gives a sign of life, and looks for those of others.
+    /// Looks at the leases of hosts.
     fn beat(&mut self) {
         let Reach::Agents(agents) = &mut self.reach else { return };
-        for host in agents.beat() {
-            self.lose(host, &silence());
-        }
+        let (silent, how, dead) = (agents.silent(), agents.silence(), agents.dead());
+        silent.into_iter().for_each(|host| self.lose(host, how.clone()));
+        dead.into_iter().for_each(|(host, how)| self.declare_lost(host, &how));
         if self.held.ending.is_empty() && self.held.asked.is_empty() {
             self.release();
         }

@@ -90,6 +90,7 @@ pub(super) enum Known {
 }
 
 /// The job so far.
+#[derive(Clone)]
 pub(super) struct Lifecycle {
     places: Places,
     pes: Vec<Member>,

@@ -11,7 +11,7 @@
 //!
 //! The PEs of this machine are in `here`. Those of other machines are reached by an `agent` on
 //! each, which has them in its own `here`; `agents` is the way to it, in frames (`frame`). The loop
-//! does not see the difference (`reach`).
+//! does not see the difference (`reach`). A host that is out of reach has a `lease`.
 
 mod agent;
 mod agents;
@@ -25,6 +25,7 @@ mod guardian;
 mod here;
 mod input;
 mod job;
+mod lease;
 mod lifecycle;
 mod options;
 mod output;
@@ -91,7 +92,7 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
     pe::leave_outer_job();
     // The guardian is forked here, while there is one thread.
-    let guardian = match Guardian::start(None) {
+    let guardian = match Guardian::start() {
         Ok(guardian) => guardian,
         Err(error) => return refuse(&format!("cannot start the guardian process: {error}")),
     };

@@ -16,6 +16,7 @@ use oxshmem_job::{host_name, job::JOB_VARIABLE};
 
 use super::{
     input::StdinTo,
+    lease::{LEASE, SHORTEST},
     lifecycle::Survival,
     plan::{BindTo, MOST_PES, Plan, check_size, find},
     slots::{self, Slots},
@@ -94,6 +95,11 @@ struct Arguments {
     /// and output must be the program's
     #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
     launch_agent: Option<String>,
+
+    /// How long a host of -H may be out of reach, 2 unless this says otherwise, at least 1: its PEs
+    /// are killed by then, and lost when half of that time more is over
+    #[arg(long, value_name = "SECONDS", value_parser = lease, allow_negative_numbers = true)]
+    lease: Option<Duration>,
 
     /// Sets an environment variable for all PEs; may be repeated. Without a value, it is oshrun's
     /// own
@@ -255,6 +261,7 @@ impl RunOptions {
             stdin: arguments.stdin,
             trace,
             folder,
+            lease: arguments.lease.unwrap_or(LEASE),
             name,
             arguments: rest,
         };
@@ -274,6 +281,9 @@ fn fleet(arguments: &Arguments, oshrun: OsString) -> Result<Option<Fleet>, Strin
         }
         (None, None) if arguments.launch_agent.is_some() => {
             return Err("--launch-agent is for other hosts, which -H or --hostfile names".to_owned());
+        }
+        (None, None) if arguments.lease.is_some() => {
+            return Err("--lease is for other hosts, which -H or --hostfile names".to_owned());
         }
         (None, None) => return Ok(None),
     };
@@ -425,6 +435,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
         return Err("it must be more than 0".to_owned());
     }
     Duration::try_from_secs_f64(seconds).map_err(|_| "not a number of seconds".to_owned())
+}
+
+fn lease(text: &str) -> Result<Duration, String> {
+    let lease = seconds(text)?;
+    match lease < SHORTEST {
+        true => Err(format!("it must be at least {}", SHORTEST.as_secs())),
+        false => Ok(lease),
+    }
 }
 
 /// Takes `-x VAR=VALUE` apart. The value of `-x VAR` is its `own`; if that is none, the PEs inherit

@@ -5,6 +5,7 @@ use std::{
     ops::Range,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use clap::ValueEnum;
@@ -39,6 +40,8 @@ pub(super) struct Plan {
     pub(super) trace: Option<PathBuf>,
     /// The folder that PEs are started in, if it is another than the starting process's.
     pub(super) folder: Option<PathBuf>,
+    /// How long a lease of a host is, if the job has several.
+    pub(super) lease: Duration,
     /// The program as it was named.
     pub(super) name: OsString,
     pub(super) arguments: Vec<OsString>,

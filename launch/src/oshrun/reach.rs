@@ -27,7 +27,7 @@ impl Reach<'_> {
         }
     }
 
-    /// When the next sign of life is due.
+    /// When the leases of hosts are to be looked at.
     pub(super) fn beat_at(&self) -> Option<Instant> {
         match self {
             Self::Here(..) => None,

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::{
-    agents::{Agents, silence},
+    agents::Agents,
     boards::HostBoards,
     events::{HostEvent, JobEvent},
     guardian::Guardian,
@@ -22,7 +22,7 @@ use super::{
 };
 
 /// How long the agents of all machines have to start their PEs.
-const TO_START: Duration = Duration::from_secs(60);
+pub(super) const TO_START: Duration = Duration::from_secs(60);
 
 /// How long they have once the user wants the job to end: PEs that run already may heed the signal.
 const TO_HURRY: Duration = Duration::from_secs(1);
@@ -162,8 +162,8 @@ async fn all_started(
                     }
                 });
             }
-            () = sleep_until(agents.beat_at) => if let Some(&host) = agents.beat().first() {
-                return Err(format!("host {} is lost: {}", agents.host(host).0, silence()).into());
+            () = sleep_until(agents.beat_at) => if let Some(&host) = agents.silent().first() {
+                return Err(format!("host {} is lost: {}", agents.host(host).0, agents.silence()).into());
             },
         }
     }
@@ -185,6 +185,7 @@ fn host_event(
         }
         HostEvent::Refused(why) => return Err(format!("host {name}: {why}")),
         HostEvent::Gone(how) => return Err(format!("cannot start on host {name}: {how}")),
+        HostEvent::Beat(beat) => agents.beat_of(host, beat),
         HostEvent::Looked { .. } | HostEvent::Ending(_) | HostEvent::Replaced(..) | HostEvent::Done => {}
     }
     Ok(())

@@ -14,6 +14,7 @@ fn plan() -> Plan {
         stdin: StdinTo::All,
         trace: Some("/tmp/trace".into()),
         folder: Some("/tmp".into()),
+        lease: Duration::from_millis(2500),
         name: "./hello".into(),
         arguments: vec!["-n".into(), "".into()],
     }
@@ -44,7 +45,7 @@ fn to_agent() -> Vec<ToAgent> {
         ToAgent::InputEnd,
         ToAgent::Pause,
         ToAgent::Resume,
-        ToAgent::Beat,
+        ToAgent::Acknowledge(5),
         ToAgent::Finish,
         ToAgent::RecordingTaken,
     ]
@@ -64,7 +65,7 @@ fn from_agent() -> Vec<FromAgent> {
         FromAgent::InputTaken,
         FromAgent::InputClosed,
         FromAgent::Failed("lost".to_owned()),
-        FromAgent::Beat,
+        FromAgent::Beat(6),
         FromAgent::Done,
         FromAgent::Recording { pe: 2, at: 1 << 20, bytes: vec![7; 100] },
     ]
@@ -139,10 +140,10 @@ fn the_preamble_is_found_behind_what_a_login_prints() {
     incoming.add(b"Welcome!\noxshmem-");
     assert_eq!(incoming.preamble().unwrap(), None);
     incoming.add(b"agent 1.2.3\n");
-    incoming.add(&FromAgent::Beat.encode());
+    incoming.add(&FromAgent::Beat(1).encode());
     assert_eq!(incoming.preamble().unwrap().as_deref(), Some("1.2.3"));
     let frame = incoming.next().unwrap().map(<[u8]>::to_vec);
-    assert!(matches!(FromAgent::decode(&frame.unwrap()), Some(FromAgent::Beat)));
+    assert!(matches!(FromAgent::decode(&frame.unwrap()), Some(FromAgent::Beat(1))));
     let mut endless = Incoming::default();
     endless.add(&[b'x'; BEFORE + 1]);
     assert!(endless.preamble().is_err());

@@ -104,7 +104,7 @@ fn a_job_that_goes_on_counts_what_it_loses() {
 
 #[test]
 fn a_loss_is_settled_when_all_others_know_of_it() {
-    let mut lifecycle = Lifecycle::new(Places::new(Hosts::one(4), "a"), 1..5, OnLoss::Continue);
+    let mut lifecycle = Lifecycle::new(Places::new(Hosts::one(4), "a"), 1..5, CONTINUE);
     for pe in 0..4 {
         lifecycle.joined(pe);
         lifecycle.survives(pe);

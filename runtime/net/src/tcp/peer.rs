@@ -22,6 +22,9 @@ use super::{
 
 /// How long a PE may be out of reach before it is lost.
 const OUT_OF_REACH: Duration = Duration::from_secs(2);
+/// Where only the launcher decides which PE is lost: how long one may acknowledge nothing before
+/// its connection breaks, and how long it may be out of reach then before that is reported.
+const REPORTED_AFTER: Duration = Duration::from_secs(5);
 /// How long an attempt may take until the other host's kernel has answered.
 const ATTEMPT: Duration = Duration::from_secs(10);
 /// The first pause between two attempts, and the longest.
@@ -167,8 +170,18 @@ pub(super) struct TcpPeer {
     addresses: Vec<SocketAddr>,
     /// It is lost only when the launcher says so, however long it is out of reach.
     goes_on: bool,
-    /// Since when it is out of reach, how often it was tried, and what went wrong.
-    trouble: Option<(Instant, usize, String)>,
+    trouble: Option<Trouble>,
+}
+
+/// A PE is out of reach.
+struct Trouble {
+    since: Instant,
+    /// How often it was tried.
+    tried: usize,
+    /// What went wrong.
+    why: String,
+    /// Whether that was reported.
+    reported: bool,
 }
 
 impl TcpPeer {
@@ -206,7 +219,7 @@ impl TcpPeer {
             if Instant::now() < then {
                 return false;
             }
-            let tried = self.trouble.as_ref().map_or(0, |(_, tried, _)| *tried);
+            let tried = self.trouble.as_ref().map_or(0, |trouble| trouble.tried);
             let address = self.addresses.get(tried % self.addresses.len().max(1)).copied();
             let connecting = match address {
                 Some(address) => Socket::connect(address),
@@ -264,6 +277,9 @@ impl TcpPeer {
         }
         self.reported = self.incoming.received();
         self.connections = before + 1;
+        if self.goes_on {
+            socket.break_after(REPORTED_AFTER);
+        }
         (self.link, self.trouble, self.blocked) = (Connection::Up(socket), None, false);
         true
     }
@@ -272,7 +288,9 @@ impl TcpPeer {
     pub(super) fn broke(&mut self, error: &io::Error) {
         let waits = self.goes_on;
         let now = Instant::now();
-        let (since, tried) = self.trouble.as_ref().map_or((now, 0), |(since, tried, _)| (*since, *tried + 1));
+        let former = self.trouble.take();
+        let (since, tried, reported) =
+            former.map_or((now, 0, false), |former| (former.since, former.tried + 1, former.reported));
         if self.talk.left {
             self.link = Connection::Gone(Departure::new("it has left the job"));
         } else if !waits && since.elapsed() >= OUT_OF_REACH {
@@ -281,16 +299,30 @@ impl TcpPeer {
             let pause = PAUSES[0] * (1 << tried.min(10) as u32);
             self.link = Connection::Down(now + pause.min(PAUSES[1]));
         }
-        self.trouble = Some((since, tried, error.to_string()));
+        self.trouble = Some(Trouble { since, tried, why: error.to_string(), reported });
+    }
+
+    /// Why it is out of reach, if it is for a while and stays so as long as it takes: once.
+    pub(super) fn complaint(&mut self) -> Option<String> {
+        let goes_on = self.goes_on && !matches!(self.link, Connection::Gone(_));
+        let trouble = self.trouble.as_mut().filter(|trouble| goes_on && !trouble.reported)?;
+        if trouble.since.elapsed() < REPORTED_AFTER {
+            return None;
+        }
+        trouble.reported = true;
+        let address = self.addresses.first().map_or(String::new(), |address| format!(" ({address})"));
+        Some(format!("{address}: {}", trouble.why))
     }
 
     /// When there is something to do that no socket shows.
     pub(super) fn due(&self) -> Option<Instant> {
-        match &self.link {
+        let due = match &self.link {
             Connection::Down(then) => Some(*then),
             Connection::Connecting(_, attempt) if attempt.next.is_none() => Some(attempt.since + ATTEMPT),
             _ => None,
-        }
+        };
+        let reported = self.trouble.as_ref().filter(|trouble| self.goes_on && !trouble.reported);
+        due.map(|due| reported.map_or(due, |trouble| due.min(trouble.since + REPORTED_AFTER)))
     }
 
     /// Whether operations wait a moment for others to be written with.

@@ -92,6 +92,13 @@ impl Socket {
         Ok(())
     }
 
+    /// Has the connection break when what is written is not acknowledged for so long, which takes a
+    /// quarter of an hour otherwise.
+    pub(super) fn break_after(&self, limit: Duration) {
+        // It fails for what is no connection to another host.
+        let _ = sockopt::set_tcp_user_timeout(&self.descriptor, limit.as_millis() as u32);
+    }
+
     /// Writes as much of `pieces` as there is room for.
     ///
     /// # Safety

@@ -108,6 +108,9 @@ impl Tcp {
                 self.connected(inner, pe, events);
             } else {
                 self.watch(peer, pe);
+                if let Some(why) = peer.complaint() {
+                    self.suspect(pe, why, events);
+                }
                 match peer.link {
                     Connection::Gone(_) => self.lose(inner, pe, events),
                     Connection::Up(_) => {}
@@ -328,6 +331,19 @@ impl Tcp {
         } else {
             self.lose(inner, pe, events);
         }
+    }
+
+    /// Reports a PE that is out of reach, and that the launcher does not know as lost.
+    #[cold]
+    fn suspect(&self, pe: usize, why: String, events: &mut Effects) {
+        let me = self.me;
+        tracing::warn!(target: "oxshmem::net", pe, why, "a PE is out of reach");
+        events.push_back(Effect::Later(Box::new(move || {
+            report(format_args!(
+                "oxshmem: warning: PE {me} cannot reach PE {pe}{why}; unless oshrun says that it is lost, what is under \
+                 way to it waits until it can be reached"
+            ));
+        })));
     }
 
     /// Counts a connection of a process that is not of this job, and has the first one reported.
