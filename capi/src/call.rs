@@ -15,8 +15,8 @@ use oxshmem_ops::{operation::Immediate, path::address::AddressPath};
 
 use crate::{
     exit::{end_job, is_leaving, leave},
-    losses::{self, PE_LOST},
     state::{DEFAULT_PATH, Global, Waiting, current, depth, in_child},
+    tables::errors::{PE_LOST, is_survived},
     types::Stream,
 };
 
@@ -218,8 +218,8 @@ impl Call {
         }
     }
 
-    /// Leaves an error with the context, if it is that of a lost PE in a job that goes on; any other
-    /// ends the job. Returns what routines do then.
+    /// Leaves an error with the context, if it is that of a lost PE in a job that goes on. Any
+    /// other ends the job. Returns what routines do then.
     #[cold]
     #[inline(never)]
     pub(crate) fn survive(self, error: Error) -> c_int {
@@ -392,10 +392,10 @@ fn begun<F: Immediate>(name: &'static str, context: &Context, pe: c_int, operati
 #[inline(never)]
 fn survive(name: &'static str, context: &Context, pe: Option<c_int>, error: Error) {
     let global = global(name);
-    if !losses::is_survived(global, &error) {
+    if !is_survived(global.world, &error) {
         failed(name, pe, error);
     }
-    losses::leave(global, context);
+    global.errors.leave(context);
 }
 
 #[cold]

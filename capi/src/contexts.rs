@@ -12,8 +12,10 @@ use oxshmem_ops::path::address::AddressPath;
 use crate::{
     call::{Call, CtxHandle, GREATEST_PREDEFINED},
     export::export,
-    losses,
-    tables::contexts::{Made, contexts},
+    tables::{
+        contexts::{Made, contexts},
+        errors::is_any_lost,
+    },
     teams::{self, TeamHandle},
 };
 
@@ -44,7 +46,7 @@ fn create(call: Call, team: Option<(&Team, usize)>, options: c_long, ctx: *mut C
         let mut contexts = contexts();
         contexts.alive.insert(made.expose_provenance());
         // A loss after this closes it.
-        if losses::is_any(global.world) {
+        if is_any_lost(global.world) {
             contexts.close_paths();
         }
         made

@@ -5,27 +5,20 @@
 //! collectives that return an `int` something else.
 
 use std::{
-    collections::BTreeMap,
     ffi::c_int,
     ptr,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
 };
 
-use oxshmem::{Context, Error, World};
+use oxshmem::Error;
 
 use crate::{
     call::{Call, CtxHandle, is_invalid},
     export::export,
-    state::{DEFAULT_PATH, Global, current},
-    tables::contexts::contexts,
+    state::current,
+    tables::errors::{PE_LOST, is_survived},
     teams::{self, NO_TEAM, TeamHandle},
 };
-
-/// `SHMEMX_PE_LOST`.
-pub(crate) const PE_LOST: c_int = 1;
 
 /// Whether the program has asked to go on without lost PEs.
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -34,47 +27,6 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn survives() -> bool {
     // Relaxed: it is set before init.
     ASKED.load(Ordering::Relaxed)
-}
-
-/// The first error of each context that had one, by its address.
-#[derive(Debug, Default)]
-pub(crate) struct Errors(Mutex<BTreeMap<usize, c_int>>);
-
-impl Errors {
-    fn errors(&self) -> MutexGuard<'_, BTreeMap<usize, c_int>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// That of a context, which has none any more.
-    pub(crate) fn take(&self, context: &Context) -> c_int {
-        self.errors().remove(&ptr::from_ref(context).addr()).unwrap_or(0)
-    }
-}
-
-/// Whether an error is that of a lost PE, in a job that goes on.
-pub(crate) fn is_survived(global: &Global, error: &Error) -> bool {
-    matches!(error, Error::PeLost { view: 1.., .. }) && global.world.pe().losses().is_some()
-}
-
-/// Leaves it with its context.
-pub(crate) fn leave(global: &Global, context: &Context) {
-    global.errors.errors().entry(ptr::from_ref(context).addr()).or_insert(PE_LOST);
-}
-
-/// From the first loss on, operations do not go by addresses, which would lead to memory of lost
-/// PEs too.
-pub(crate) fn follow(world: &World) {
-    if let Some(losses) = world.pe().losses() {
-        losses.when_lost(|_| {
-            DEFAULT_PATH.close();
-            contexts().close_paths();
-        });
-    }
-}
-
-/// Whether there was one.
-pub(crate) fn is_any(world: &World) -> bool {
-    world.pe().losses().is_some_and(|losses| !losses.since(0).is_empty())
 }
 
 export!("shmemx_survive_loss", |name| () -> c_int {
@@ -109,7 +61,7 @@ export!("shmemx_team_survivors", |name| (
     call.not_null("new_team", new_team, 1);
     let (made, status) = match teams::find(call, team).map(|team| call.outcome(|| team.survivors())) {
         None | Some(Err(Error::Unsupported { .. } | Error::TeamsExhausted { .. })) => (None, NO_TEAM),
-        Some(Err(error)) if is_survived(call.global, &error) => (None, PE_LOST),
+        Some(Err(error)) if is_survived(call.global.world, &error) => (None, PE_LOST),
         Some(Err(error)) => call.failed(None, error),
         Some(Ok(survivors)) => (Some(survivors), 0),
     };

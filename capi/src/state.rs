@@ -17,8 +17,7 @@ use oxshmem_ops::path::address::AddressPath;
 
 use crate::{
     address::Addresses,
-    losses::{self, Errors},
-    tables::{blocks::Blocks, contexts, sets::Sets, teams},
+    tables::{blocks::Blocks, contexts, errors::Errors, sets::Sets, teams},
 };
 
 /// What calls need, from `shmem_init` to `shmem_finalize`, which frees it: no thread may be in a
@@ -140,7 +139,14 @@ pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
     unsafe { DEFAULT_PATH.open(context, world.pe(), &global.addresses.ranges()) };
     // Release: a thread that sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);
-    losses::follow(world);
+    // From the first loss on, operations do not go by addresses, which would lead to memory of lost
+    // PEs too.
+    if let Some(losses) = world.pe().losses() {
+        losses.when_lost(|_| {
+            DEFAULT_PATH.close();
+            contexts::contexts().close_paths();
+        });
+    }
 }
 
 /// From now on there is none, and the process has what it had before (`OpenSHMEM 1.6 §9.1.4`), its

@@ -161,7 +161,7 @@ fn a_lost_pe_that_waits_keeps_none_waiting() {
 
 /// PEs that are not killed keep what the locks protect.
 const KEEPERS: [usize; 2] = [0, 7];
-/// So many of the others are.
+/// How many of the others are.
 const KILLED: u64 = 5;
 /// Rounds with locks after that.
 const AFTER: usize = 60;

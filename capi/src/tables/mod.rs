@@ -4,6 +4,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod contexts;
+pub(crate) mod errors;
 pub(crate) mod making;
 pub(crate) mod sets;
 pub(crate) mod teams;

@@ -336,7 +336,7 @@ impl Lifecycle {
         self.settle()
     }
 
-    /// PE `pe` knows of so many losses.
+    /// PE `pe` knows of this number of losses.
     pub(super) fn knows(&mut self, pe: usize, view: u64) -> Option<Step> {
         self.pes[pe].knows = view;
         self.settle()

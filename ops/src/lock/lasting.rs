@@ -15,7 +15,7 @@
 //!
 //! | bytes of the other PEs' words | name | what |
 //! |---|---|---|
-//! | 0 to 3 | `rings` | bit 0: the lock is this PE's; above it, how often another PE has given it the lock |
+//! | 0 to 3 | `rings` | bit 0: the lock is this PE's; above it, how often another has rung it |
 //! | 4 to 7 | `behind` | which PE is behind it, and above that, in 16 bits, in which view |
 //!
 //! A PE is named by its number plus one. All of it is zero for a free lock in a job without losses.
@@ -53,15 +53,15 @@ pub(super) const HELD: u32 = 1;
 /// What a ring adds to `rings`.
 pub(super) const RING: u32 = 2;
 
-/// Half of a PE's own word; on the home PE, all of it.
+/// OwnHalf of a PE's own word; on the home PE, all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Half {
+pub(super) enum OwnHalf {
     Rings,
     Behind,
 }
 
 /// The words of one lock, as one PE reaches them.
-pub(super) trait Words: Send + Sync {
+pub(super) trait LastingWords: Send + Sync {
     /// This PE's name.
     fn name(&self) -> u16;
     /// That of the lock's home PE.
@@ -74,7 +74,7 @@ pub(super) trait Words: Send + Sync {
     /// Replaces the home PE's word if it is `cond`, and returns what it was.
     fn replace_home(&self, cond: u64, value: u64) -> impl Future<Output = Result<u64>> + Send;
     /// This PE's own half, or, on the home PE, the word.
-    fn fetch_own(&self, half: Half) -> impl Future<Output = Result<u64>> + Send;
+    fn fetch_own(&self, half: OwnHalf) -> impl Future<Output = Result<u64>> + Send;
     /// Has no PE behind this one. Not on the home PE.
     fn clear_behind(&self) -> impl Future<Output = Result<()>> + Send;
     /// Replaces `behind` of the PE of this name if it is `cond`, and returns what it was; `None` if
@@ -91,7 +91,7 @@ pub(super) trait Words: Send + Sync {
     /// The wait is for the PE of this name, if that is known.
     fn wait(
         &self,
-        half: Half,
+        half: OwnHalf,
         seen: u64,
         view: u16,
         before: Option<u16>,
@@ -159,7 +159,7 @@ pub(super) struct Got {
 }
 
 /// Queues up, and returns when the lock is this PE's; `None` if it `tries` and would have to wait.
-pub(super) async fn enter(words: &impl Words, tries: bool) -> Result<Option<Got>> {
+pub(super) async fn enter(words: &impl LastingWords, tries: bool) -> Result<Option<Got>> {
     let me = words.name();
     if me != words.home_name() {
         words.clear_behind().await?;
@@ -169,7 +169,7 @@ pub(super) async fn enter(words: &impl Words, tries: bool) -> Result<Option<Got>
     let queue = loop {
         // What happens behind these two ends the wait below.
         let view = words.view();
-        let seen = words.fetch_own(Half::Rings).await?;
+        let seen = words.fetch_own(OwnHalf::Rings).await?;
         let (free, mine) = (Queue::free(view), Queue::alone(view, me));
         let found = words.replace_home(free.word(), mine.word()).await?;
         if found == free.word() {
@@ -208,7 +208,7 @@ pub(super) async fn enter(words: &impl Words, tries: bool) -> Result<Option<Got>
                 before
             }
         };
-        words.wait(Half::Rings, seen, view, Some(before)).await?;
+        words.wait(OwnHalf::Rings, seen, view, Some(before)).await?;
     };
     if queue.abandoned {
         words.wait_known(queue.view).await?;
@@ -217,7 +217,7 @@ pub(super) async fn enter(words: &impl Words, tries: bool) -> Result<Option<Got>
 }
 
 /// Names this PE as the one behind another, unless a later view has come there.
-async fn follow(words: &impl Words, before: u16, view: u16) -> Result<()> {
+async fn follow(words: &impl LastingWords, before: u16, view: u16) -> Result<()> {
     let entry = u32::from(view) << 16 | u32::from(words.name());
     let mut cond = 0;
     while let Some(found) = words.replace_behind(before, cond, entry).await?
@@ -231,11 +231,11 @@ async fn follow(words: &impl Words, before: u16, view: u16) -> Result<()> {
 
 /// Passes the lock on to the next PE, or leaves it free if there is none. That it was abandoned is
 /// for the next PE to know, unless a task knows it.
-pub(super) async fn leave(words: &impl Words, is_known: bool) -> Result<()> {
+pub(super) async fn leave(words: &impl LastingWords, is_known: bool) -> Result<()> {
     let (me, home) = (words.name(), words.home_name());
     loop {
         let view = words.view();
-        let seen = words.fetch_own(Half::Behind).await?;
+        let seen = words.fetch_own(OwnHalf::Behind).await?;
         let alone = Queue::alone(view, me).word();
         let found = words.replace_home(alone, Queue::free(view).word()).await?;
         if found == alone {
@@ -252,7 +252,7 @@ pub(super) async fn leave(words: &impl Words, is_known: bool) -> Result<()> {
             entry_name
         } else {
             // It has entered, and is about to name itself.
-            words.wait(Half::Behind, seen, view, None).await?;
+            words.wait(OwnHalf::Behind, seen, view, None).await?;
             continue;
         };
         let left = match next {

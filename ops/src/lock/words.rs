@@ -12,7 +12,7 @@ use oxshmem_progress::activity::{Activity, Ahead, Call, Place};
 use oxshmem_spaces::{LossWatch, SymRef};
 
 use super::{
-    lasting::{self, Half},
+    lasting::{self, OwnHalf},
     local::{Seat, lasting_name},
     queue::{MINE, Words},
 };
@@ -93,8 +93,8 @@ impl Seat {
         }
     }
 
-    fn half(&self, half: Half) -> SymRef<'_, u32> {
-        self.halves.at(if half == Half::Rings { 0 } else { 1 })
+    fn half(&self, half: OwnHalf) -> SymRef<'_, u32> {
+        self.halves.at(if half == OwnHalf::Rings { 0 } else { 1 })
     }
 
     /// Ready when the word compares, or when something else is over. The job's end is an error.
@@ -132,7 +132,7 @@ fn unless_lost<T>(outcome: Result<T>, with: usize) -> Result<Option<T>> {
     }
 }
 
-impl lasting::Words for Seat {
+impl lasting::LastingWords for Seat {
     fn name(&self) -> u16 {
         lasting_name(self.pe.me())
     }
@@ -155,31 +155,31 @@ impl lasting::Words for Seat {
         self.context.compare_swap(self.word.at(0), cond, value, self.home).await
     }
 
-    async fn fetch_own(&self, half: Half) -> Result<u64> {
+    async fn fetch_own(&self, half: OwnHalf) -> Result<u64> {
         Ok(if self.is_home() { look(self.word.at(0)) } else { look(self.half(half)).into() })
     }
 
     async fn clear_behind(&self) -> Result<()> {
-        self.context.set(self.half(Half::Behind), 0, self.pe.me()).await
+        self.context.set(self.half(OwnHalf::Behind), 0, self.pe.me()).await
     }
 
     async fn replace_behind(&self, name: u16, cond: u32, value: u32) -> Result<Option<u32>> {
         let pe = pe_of(name);
-        unless_lost(self.context.compare_swap(self.half(Half::Behind), cond, value, pe).await, pe)
+        unless_lost(self.context.compare_swap(self.half(OwnHalf::Behind), cond, value, pe).await, pe)
     }
 
     async fn ring(&self, name: u16) -> Result<()> {
         let pe = pe_of(name);
         // One that fetches, since only that is known to have failed.
-        unless_lost(self.context.fetch_add(self.half(Half::Rings), lasting::RING, pe).await, pe).map(drop)
+        unless_lost(self.context.fetch_add(self.half(OwnHalf::Rings), lasting::RING, pe).await, pe).map(drop)
     }
 
-    async fn wait(&self, half: Half, seen: u64, view: u16, before: Option<u16>) -> Result<()> {
+    async fn wait(&self, half: OwnHalf, seen: u64, view: u16, before: Option<u16>) -> Result<()> {
         let mut losses = self.watch(view)?;
         let is_over = move |cx: &Context<'_>| losses.poll_next(cx).map(drop);
         let (call, ahead) = match half {
-            Half::Rings => (Call::SetLock, before.map_or(Ahead::Unknown, |name| Ahead::Pe(pe_of(name)))),
-            Half::Behind => (Call::ClearLock, Ahead::Unknown),
+            OwnHalf::Rings => (Call::SetLock, before.map_or(Ahead::Unknown, |name| Ahead::Pe(pe_of(name)))),
+            OwnHalf::Behind => (Call::ClearLock, Ahead::Unknown),
         };
         let mut shown = false;
         let show = || {
@@ -204,7 +204,7 @@ impl lasting::Words for Seat {
         if self.is_home() {
             self.changed((self.word.at(0), Cmp::Eq, u64::MAX), is_over, || Place::NONE).await
         } else {
-            self.changed((self.half(Half::Behind), Cmp::Eq, u32::MAX), is_over, || Place::NONE).await
+            self.changed((self.half(OwnHalf::Behind), Cmp::Eq, u32::MAX), is_over, || Place::NONE).await
         }
     }
 }

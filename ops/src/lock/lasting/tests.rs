@@ -21,7 +21,7 @@ enum Access {
         cond: u64,
         value: u64,
     },
-    FetchOwn(Half),
+    FetchOwn(OwnHalf),
     ClearBehind,
     ReplaceBehind {
         name: u16,
@@ -30,7 +30,7 @@ enum Access {
     },
     Ring(u16),
     Wait {
-        half: Half,
+        half: OwnHalf,
         seen: u64,
         view: u16,
     },
@@ -39,7 +39,7 @@ enum Access {
     Hold,
 }
 
-impl Hash for Half {
+impl Hash for OwnHalf {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (*self as u8).hash(state);
     }
@@ -65,12 +65,12 @@ struct Job {
 }
 
 impl Job {
-    fn half(&self, name: u16, half: Half) -> u64 {
+    fn half(&self, name: u16, half: OwnHalf) -> u64 {
         let at = usize::from(name);
         match half {
             _ if name == HOME => self.home,
-            Half::Rings => self.rings[at].into(),
-            Half::Behind => self.behind[at].into(),
+            OwnHalf::Rings => self.rings[at].into(),
+            OwnHalf::Behind => self.behind[at].into(),
         }
     }
 
@@ -197,7 +197,7 @@ impl<'a> Pe<'a> {
     }
 }
 
-impl Words for Pe<'_> {
+impl LastingWords for Pe<'_> {
     fn name(&self) -> u16 {
         self.name
     }
@@ -221,7 +221,7 @@ impl Words for Pe<'_> {
         Ok(self.step(Access::ReplaceHome { cond, value }).await)
     }
 
-    async fn fetch_own(&self, half: Half) -> Result<u64> {
+    async fn fetch_own(&self, half: OwnHalf) -> Result<u64> {
         Ok(self.step(Access::FetchOwn(half)).await)
     }
 
@@ -241,7 +241,7 @@ impl Words for Pe<'_> {
         Ok(())
     }
 
-    async fn wait(&self, half: Half, seen: u64, view: u16, _before: Option<u16>) -> Result<()> {
+    async fn wait(&self, half: OwnHalf, seen: u64, view: u16, _before: Option<u16>) -> Result<()> {
         self.step(Access::Wait { half, seen, view }).await;
         Ok(())
     }
