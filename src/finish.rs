@@ -44,7 +44,10 @@ impl Future for GoesOn {
 
 impl Drop for GoesOn {
     fn drop(&mut self) {
-        let Some(world) = self.world.take() else { return };
+        // A PE that cannot go on does not come to its end either.
+        let Some(world) = self.world.take().filter(|world| world.pe().engine().check_failure().is_ok()) else {
+            return;
+        };
         let ending = self.ending.clone();
         let wait = move || {
             // A further call of `finalize` gets the outcome.

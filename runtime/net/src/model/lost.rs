@@ -1,0 +1,143 @@
+//! PEs that the job has lost, and goes on without: what is on the way to and from them.
+//!
+//! What a lost PE has sent is still on its way, and has its effect where the loss is not known yet.
+//! What is for a lost PE gets no answer: it is over when its origin knows of the loss.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use oxshmem_base::{
+    Error,
+    sync::{Mutex, lock},
+};
+use oxshmem_progress::completion::{Completion, complete};
+
+use super::{
+    mailbox::{Message, Receive},
+    port::Port,
+};
+
+/// What a PE knows of losses.
+#[derive(Default)]
+pub(super) struct Departures {
+    /// The PE itself is lost.
+    dead: AtomicBool,
+    /// Whether it knows of any.
+    any: AtomicBool,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// View and cause, by PE.
+    lost: BTreeMap<usize, (u64, Arc<str>)>,
+    /// What waits for the loss of a PE to be known, which gives no answer any more.
+    waiting: Vec<(usize, Box<dyn FnOnce(Error) + Send>)>,
+}
+
+impl Known {
+    fn error(&self, pe: usize) -> Option<Error> {
+        self.lost.get(&pe).map(|(view, how)| Error::PeLost { pe, view: *view, how: how.to_string() })
+    }
+}
+
+impl Port {
+    /// Whether this PE is lost: nothing answers there.
+    pub(super) fn is_dead(&self) -> bool {
+        // Acquire: with `lose`.
+        self.departures.dead.load(Ordering::Acquire)
+    }
+
+    /// What an operation with `pe` gets, if this PE knows that it is lost.
+    pub(super) fn known_loss(&self, pe: usize) -> Option<Error> {
+        // Acquire: with `lose`. A thread that does not see it does what it did before the loss.
+        if !self.departures.any.load(Ordering::Acquire) {
+            return None;
+        }
+        lock(&self.departures.known).error(pe)
+    }
+
+    /// `done`, unless this PE knows that `target` is lost, which `done` gets then.
+    pub(super) fn unless_known<T: 'static>(
+        &self,
+        target: &Self,
+        done: Completion<T>,
+    ) -> Option<Completion<T>> {
+        match self.known_loss(target.pe()) {
+            None => Some(done),
+            Some(error) => {
+                complete(done, Err(error));
+                None
+            }
+        }
+    }
+
+    /// `done`, if something of this PE may have its effect on `target`. If that is lost, `done`
+    /// gets the error when this PE knows of it, and if this one is, at once.
+    pub(super) fn unless_lost<T: 'static>(
+        &self,
+        target: &Self,
+        done: Completion<T>,
+    ) -> Option<Completion<T>> {
+        if let Some(error) = target.known_loss(self.pe()) {
+            complete(done, Err(error));
+            return None;
+        }
+        if !target.is_dead() {
+            return self.unless_known(target, done);
+        }
+        let mut known = lock(&self.departures.known);
+        match known.error(target.pe()) {
+            Some(error) => {
+                drop(known);
+                complete(done, Err(error));
+            }
+            None => {
+                let end = Box::new(move |error| complete(done, Err(error)));
+                known.waiting.push((target.pe(), end));
+            }
+        }
+        None
+    }
+
+    /// Whether something that `origin` has sent, and does not wait for, has its effect here.
+    pub(super) fn takes_of(&self, origin: &Self) -> bool {
+        !self.is_dead() && self.known_loss(origin.pe()).is_none()
+    }
+
+    /// This PE knows from now on that `pe` is lost, which may be itself: its port is `lost`, if it
+    /// has joined.
+    pub(super) fn lose(&self, pe: usize, view: u64, how: &str, lost: Option<&Arc<Self>>) {
+        let is_this = pe == self.pe();
+        let ended = {
+            let mut known = lock(&self.departures.known);
+            known.lost.insert(pe, (view, how.into()));
+            // Release: a thread that sees them finds what was just written down.
+            self.departures.any.store(true, Ordering::Release);
+            self.departures.dead.fetch_or(is_this, Ordering::AcqRel);
+            let waiting = std::mem::take(&mut known.waiting);
+            let (ended, waiting) = waiting.into_iter().partition(|(target, _)| is_this || *target == pe);
+            known.waiting = waiting;
+            let ended: Vec<_> = ended;
+            ended
+        };
+        let error = || Error::PeLost { pe, view, how: how.to_owned() };
+        ended.into_iter().for_each(|(_, end)| end(error()));
+        // Messages in the mailbox of a lost PE are there until their senders know.
+        let (receives, messages) = self.mailbox().take_all_of((!is_this).then_some(pe));
+        let unread = lost.filter(|_| !is_this).map(|lost| lost.mailbox().take_all_of(Some(self.pe())).1);
+        for Receive { done, .. } in receives {
+            complete(done, Err(error()));
+        }
+        let messages = messages.into_iter().chain(unread.into_iter().flatten());
+        messages.for_each(|message: Message| message.tell_sender(Err(error())));
+        if let Some(listener) = self.listener().filter(|_| !is_this) {
+            listener.lost(Some(pe), &error);
+        }
+    }
+}
