@@ -3,6 +3,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod cluster;
+
 use std::time::Duration;
 
 use oxshmem::{Error, InitOptions, Result, prelude::*, settings::Settings};
@@ -35,10 +37,15 @@ where
     }
 }
 
-/// This process is killed.
-fn die() -> ! {
-    kill_process(getpid(), Sent::KILL).expect("it is this process");
-    unreachable!("it is killed")
+/// This process is killed, or this PE of a cluster is lost in the same way: its program is to
+/// return what this does.
+fn die(world: &World) -> Error {
+    const HOW: &str = "was killed by signal 9 (SIGKILL)";
+    if std::env::var_os("OXSHMEM_JOB").is_some() {
+        kill_process(getpid(), Sent::KILL).expect("it is this process");
+    }
+    LocalCluster::lose(world, HOW).expect("it is in a cluster");
+    Error::PeLost { pe: world.my_pe(), view: 0, how: HOW.to_owned() }
 }
 
 fn is_lost<T: std::fmt::Debug>(outcome: Result<T>, lost: usize, views: std::ops::RangeInclusive<u64>) {
@@ -60,7 +67,7 @@ async fn three_go_on(world: World) -> Result<()> {
     if me == LOST {
         // The barrier is over on all of them.
         words.at(3).wait_until(Cmp::Eq, 3).await?;
-        die();
+        return Err(die(&world));
     }
     let any = words.at(3).wait_until(Cmp::Eq, 9).or_any_loss();
     ctx.inc(words.at(3), LOST).await?;
@@ -126,13 +133,12 @@ async fn collectives_until_two_are_left(world: World) -> Result<()> {
     let dest = world.alloc_zeroed::<u64>(n * LEN).await?;
     world.barrier_all().await?;
     // Only then all of them are sure to be in the job.
-    let seed = std::process::id() as u64;
-    let mut random = Random::new(seed);
+    let mut random = Random::new(u64::from(std::process::id()) << 8 | me as u64);
     let (mut team, mut view, mut round) = (world.team().clone(), 0, 0_u64);
     while team.n_pes() > 2 {
         // Others may die with it, but not all.
         if random.below(400) == 0 && team.my_pe() + 1 < team.n_pes() {
-            die();
+            return Err(die(&world));
         }
         let pes: Vec<usize> = (0..team.n_pes()).map(|pe| team.world_pe(pe).unwrap()).collect();
         match step(&team, (view, round), (&source, &dest), &pes, me).await {
@@ -249,7 +255,7 @@ fn a_program_that_asks_to_go_on_ends_with_a_lost_pe_unless_the_job_goes_on() {
     let ended = Job::new(test_name!(), 2).end(|| {
         main_of(|world| async move {
             if world.my_pe() == 1 {
-                die();
+                return Err(die(&world));
             }
             world.barrier_all().await
         });
