@@ -2,12 +2,15 @@
 
 use std::{
     future::poll_fn,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Arc, atomic::Ordering},
     task::{Context as TaskContext, Poll},
 };
 
-use futures::{FutureExt, TryFutureExt, future::Shared};
+use futures::{
+    FutureExt, TryFutureExt,
+    future::{Shared, select},
+};
 use oxshmem_base::{Error, Result, sync::lock};
 use oxshmem_net::flush_all;
 use oxshmem_ops::order::Quiet;
@@ -156,7 +159,11 @@ impl World {
         let (quiet, all) = (self.0.context.quiet(), self.0.team.all_idle());
         let (pe, partitions) = (Arc::clone(&self.0.pe), self.0.spaces.partitions().to_vec());
         let left = async move {
-            all.await;
+            // Members of a team may never come to what this PE has begun on it, since another of
+            // their teams has lost a member: that does not end.
+            let losses = pe.losses().cloned().unwrap_or_default();
+            let any_loss = poll_fn(|cx| losses.poll_next(0, cx));
+            select(pin!(all), any_loss).await;
             let completed = complete(&pe, quiet).await?;
             pe.bootstrap().barrier().await?;
             partition::report_at_end(&pe, &partitions);
