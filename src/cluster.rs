@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
 };
 
 use futures::FutureExt;
@@ -270,14 +270,15 @@ impl LocalCluster {
             0 => oxshmem_base::processors::allowed().min(n.max(1)),
             threads => threads,
         };
-        let (wires, advanced) = (Arc::new(OnceLock::<Arc<Wires>>::new()), Arc::new(Notify::new()));
+        let (wires, advanced) = (Arc::new(OnceLock::<Weak<Wires>>::new()), Arc::new(Notify::new()));
         let is_virtual = options.link.virtual_time;
         let mut runtime = if is_virtual {
             let (clock, advanced) = (Arc::clone(&wires), Arc::clone(&advanced));
             let mut runtime = tokio::runtime::Builder::new_current_thread();
-            // No PE can go on: that is when virtual time does.
+            // No PE can go on: that is when virtual time does. The runtime is kept by what is on the
+            // way, so it does not keep that.
             runtime.on_thread_park(move || {
-                if clock.get().is_some_and(|wires| wires.advance()) {
+                if clock.get().and_then(Weak::upgrade).is_some_and(|wires| wires.advance()) {
                     advanced.notify_one();
                 }
             });
@@ -375,7 +376,7 @@ impl LocalCluster {
     }
 
     /// Has `n` PEs join a job, whose network is in `wires` before the first of them uses it.
-    async fn join(n: usize, options: ClusterOptions, wires: &OnceLock<Arc<Wires>>) -> Result<Vec<World>> {
+    async fn join(n: usize, options: ClusterOptions, wires: &OnceLock<Weak<Wires>>) -> Result<Vec<World>> {
         if n == 0 {
             return Err(Error::Unsupported {
                 what: "a LocalCluster of 0 PEs is no job; start at least one PE".into(),
@@ -410,7 +411,7 @@ impl LocalCluster {
                     None => news(),
                 }));
                 // It is asked once for each cluster.
-                let _ = wires.set(its);
+                let _ = wires.set(Arc::downgrade(&its));
             }
         }
         let joins = locals.into_iter().map(|local| Pe::join(Arc::new(local), settings.clone()));

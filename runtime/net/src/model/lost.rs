@@ -92,7 +92,7 @@ impl Port {
             return self.unless_known(target, done);
         }
         let mut known = lock(&self.departures.known);
-        match known.error(target.pe()) {
+        match known.error(target.pe()).or_else(|| known.error(self.pe())) {
             Some(error) => {
                 drop(known);
                 complete(done, Err(error));
@@ -110,9 +110,15 @@ impl Port {
         !self.is_dead() && self.known_loss(origin.pe()).is_none()
     }
 
-    /// This PE knows from now on that `pe` is lost, which may be itself: its port is `lost`, if it
-    /// has joined.
-    pub(super) fn lose(&self, pe: usize, view: u64, how: &str, lost: Option<&Arc<Self>>) {
+    /// This PE knows from now on that `pe` is lost, which may be itself. `ports` are those of all
+    /// PEs.
+    pub(super) fn lose<'a>(
+        &self,
+        pe: usize,
+        view: u64,
+        how: &str,
+        ports: impl Iterator<Item = &'a Arc<Self>>,
+    ) {
         let is_this = pe == self.pe();
         let ended = {
             let mut known = lock(&self.departures.known);
@@ -128,16 +134,29 @@ impl Port {
         };
         let error = || Error::PeLost { pe, view, how: how.to_owned() };
         ended.into_iter().for_each(|(_, end)| end(error()));
-        // Messages in the mailbox of a lost PE are there until their senders know.
-        let (receives, messages) = self.mailbox().take_all_of((!is_this).then_some(pe));
-        let unread = lost.filter(|_| !is_this).map(|lost| lost.mailbox().take_all_of(Some(self.pe())).1);
+        // Messages in the mailbox of a lost PE are there until their senders know, or are lost
+        // themselves.
+        let (receives, mut messages) = self.mailbox().take_all_of((!is_this).then_some(pe));
+        for port in ports.filter(|port| port.is_dead()) {
+            if port.pe() == pe || is_this {
+                messages.extend(port.mailbox().take_all_of(Some(self.pe())).1);
+            }
+            if is_this {
+                messages.extend(self.mailbox().take_all_of(Some(port.pe())).1);
+            }
+        }
         for Receive { done, .. } in receives {
             complete(done, Err(error()));
         }
-        let messages = messages.into_iter().chain(unread.into_iter().flatten());
-        messages.for_each(|message: Message| message.tell_sender(Err(error())));
+        messages.into_iter().for_each(|message: Message| message.tell_sender(Err(error())));
         if let Some(listener) = self.listener().filter(|_| !is_this) {
             listener.lost(Some(pe), &error);
         }
+    }
+
+    /// Ends what waits for the loss of PEs to be known. To be called when this PE has closed.
+    pub(super) fn wait_no_more(&self) {
+        let waiting = std::mem::take(&mut lock(&self.departures.known).waiting);
+        waiting.into_iter().for_each(|(_, end)| end(Error::Finalized { call: "net" }));
     }
 }

@@ -320,7 +320,7 @@ unsafe impl Net for Model {
     }
 
     fn lose(&self, pe: usize, view: u64, how: &str) {
-        self.here.lose(pe, view, how, self.wires.port(pe).ok());
+        self.here.lose(pe, view, how, self.wires.ports.iter().filter_map(OnceLock::get));
     }
 
     fn close(&self) {
@@ -328,6 +328,7 @@ unsafe impl Net for Model {
             return;
         }
         self.wires.delivery.withdraw(self.here.pe());
+        self.here.wait_no_more();
         if self.here.is_dead() {
             // The others know in time.
             return;
