@@ -41,7 +41,7 @@ fn play(plan: &Plan) -> Trace {
 /// Plays the plans of seeds on all processors. How many PEs were lost in them.
 fn play_seeds(from: u64, seeds: u64) -> u64 {
     let (next, lost) = (AtomicU64::new(from), AtomicU64::new(0));
-    let threads = if std::env::var_os("FDS").is_some() {1} else {thread::available_parallelism().map_or(1, usize::from)}; let _ = thread::available_parallelism().map_or(1, usize::from);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let play = || {
             loop {
@@ -49,7 +49,6 @@ fn play_seeds(from: u64, seeds: u64) -> u64 {
                 if seed >= from + seeds {
                     return;
                 }
-                if std::env::var_os("FDS").is_some() { let n=std::fs::read_dir("/proc/self/fd").unwrap().count(); println!("FDS {seed} {n}"); }
                 lost.fetch_add(play(&Plan::of(seed)).lost as u64, Ordering::Relaxed);
             }
         };
@@ -111,24 +110,4 @@ fn a_pe_may_be_lost_wherever_it_waits() {
         }
     }
     println!("{played} losses");
-}
-
-#[test]
-fn zz_fds() {
-    use oxshmem::*;
-    let fds = || std::fs::read_dir("/proc/self/fd").unwrap().count();
-    for (virt, surv, how) in [(false, false, 0), (false, true, 0), (true, false, 0), (true, true, 0), (true, false, 1), (true, false, 2), (true,true,3)] {
-        let before = fds();
-        for _ in 0..5 {
-            let mut o = ClusterOptions::default().hosts(2).link(Link { virtual_time: virt, latency: std::time::Duration::from_micros(1), ..Link::default() });
-            o.survives_loss = surv;
-            LocalCluster::run_each(2, o, |world| async move {
-                if how == 1 { let s = world.simulation().unwrap(); s.sleep(std::time::Duration::from_secs(1)).await; }
-                if how == 2 { let s = world.simulation().unwrap(); let mut f = Box::pin(async move { s.sleep(std::time::Duration::from_secs(1)).await}); let _ = futures::poll!(&mut f); }
-                if how == 3 { let t = world.team().survivors().await?.team; t.sync().await?; }
-                world.finalize().await
-            }).unwrap();
-        }
-        println!("{virt} {surv} {how}: {}", fds() as i64 - before as i64);
-    }
 }
