@@ -7,7 +7,10 @@ use std::{
 };
 
 use futures::FutureExt;
-use oxshmem_base::{Distribution, Error, Result, settings::{OnLoss, Settings}};
+use oxshmem_base::{
+    Distribution, Error, Result,
+    settings::{OnLoss, Settings},
+};
 use oxshmem_job::{Bootstrap, Local};
 use oxshmem_net::{Link, Wires};
 use oxshmem_progress::failure::Failure;
@@ -247,7 +250,8 @@ impl LocalCluster {
     pub fn lose(world: &World, how: &str) -> Result<()> {
         let pe = world.pe();
         if pe.losses().is_none() || !pe.in_process() {
-            let what = "PEs are lost on purpose in a LocalCluster that goes on (ClusterOptions::survive_loss)";
+            let what =
+                "PEs are lost on purpose in a LocalCluster that goes on (ClusterOptions::survive_loss)";
             return Err(Error::Unsupported { what: what.to_owned() });
         }
         pe.abandon_as(how);
@@ -321,7 +325,11 @@ impl LocalCluster {
             }
             let first = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
             // One that was ended has the error that ended it.
-            let ended = |pe| Error::PeLost { pe, view: 0, how: first.as_ref().map_or_else(String::new, Error::to_string) };
+            let ended = |pe| Error::PeLost {
+                pe,
+                view: 0,
+                how: first.as_ref().map_or_else(String::new, Error::to_string),
+            };
             let ends = ends.into_iter().enumerate().map(|(pe, end)| end.unwrap_or_else(|| Err(ended(pe))));
             Ok((ends.collect(), first))
         })

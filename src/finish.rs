@@ -48,7 +48,8 @@ impl Future for GoesOn {
 impl Drop for GoesOn {
     fn drop(&mut self) {
         // A PE that cannot go on does not come to its end either.
-        let Some(world) = self.world.take().filter(|world| world.pe().engine().check_failure().is_ok()) else {
+        let Some(world) = self.world.take().filter(|world| world.pe().engine().check_failure().is_ok())
+        else {
             return;
         };
         let ending = self.ending.clone();

@@ -140,7 +140,8 @@ impl Player {
                 }
             }
         }
-        let program = Some(Box::pin(play::play(world.clone(), Arc::clone(plan), Arc::clone(course))) as Part<_>);
+        let program =
+            Some(Box::pin(play::play(world.clone(), Arc::clone(plan), Arc::clone(course))) as Part<_>);
         Self { world, course: Arc::clone(course), program, lost_after, lost_at, limit }
     }
 

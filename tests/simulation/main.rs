@@ -30,10 +30,7 @@ fn play(plan: &Plan) -> Trace {
         Err(wrong) => {
             println!("seed {} goes wrong: {wrong}; it is being made smaller", plan.seed);
             let (smallest, why) = plan.clone().shrunk(wrong);
-            panic!(
-                "{why}\n{smallest:#?}\nagain: cargo xtask simulate --seeds 1 --from {}",
-                plan.seed
-            );
+            panic!("{why}\n{smallest:#?}\nagain: cargo xtask simulate --seeds 1 --from {}", plan.seed);
         }
     }
 }

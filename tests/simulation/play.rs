@@ -71,8 +71,19 @@ pub(crate) async fn play(world: World, plan: Arc<Plan>, course: Arc<Course>) -> 
     // Of an allocation too the world's team knows.
     let (pes, began) = ((0..n).collect(), Vec::new());
     course.begins(world.my_pe());
-    let mut game =
-        Game { world, plan, course, source, dest, words, team, pes, view: 0, completed: AtomicU64::new(0), began };
+    let mut game = Game {
+        world,
+        plan,
+        course,
+        source,
+        dest,
+        words,
+        team,
+        pes,
+        view: 0,
+        completed: AtomicU64::new(0),
+        began,
+    };
     // The world's team counts what the start took as well.
     game.regroup(true).await?;
     let mut step = 0;
@@ -213,8 +224,7 @@ impl Game {
         let ctx = self.world.context();
         // Its own, whichever team it was before.
         let stamp = self.given(number, 0, 0) | 1;
-        let waits = (kind == Kind::Wait)
-            .then(|| self.words.at(1).wait_until(Cmp::Eq, stamp).or_any_loss());
+        let waits = (kind == Kind::Wait).then(|| self.words.at(1).wait_until(Cmp::Eq, stamp).or_any_loss());
         for (at, &value) in mine.iter().enumerate() {
             self.source.at(at).store(value);
         }
@@ -341,9 +351,7 @@ impl Game {
     /// part is lost, the part is not revoked, but they may not have it.
     async fn unless_any_loss<T>(&self, call: impl Future<Output = T>) -> Played<T> {
         let mut losses = self.world.losses();
-        let lost = async {
-            while losses.next().await.view <= self.view {}
-        };
+        let lost = async { while losses.next().await.view <= self.view {} };
         match select(pin!(call), pin!(lost)).await {
             Either::Left((outcome, _)) => Ok(outcome),
             Either::Right(_) => Err(Stop::Loss),

@@ -29,8 +29,8 @@ use oxshmem_base::{
     wakes::StoredWaker,
 };
 
-pub use self::survival::{Courier, News};
 use self::survival::Survival;
+pub use self::survival::{Courier, News};
 use super::{Bootstrap, Common, Losses, Offer, Placement, host_name};
 
 /// One PE of a cluster inside this process.
@@ -274,7 +274,13 @@ impl Group {
         Ok(round)
     }
 
-    fn visit(&self, host: usize, pe: usize, number: u64, offer: Option<Handed>) -> Result<Arc<Round<Handed>>> {
+    fn visit(
+        &self,
+        host: usize,
+        pe: usize,
+        number: u64,
+        offer: Option<Handed>,
+    ) -> Result<Arc<Round<Handed>>> {
         let mut state = self.lock();
         state.going_on(pe)?;
         if state.shares.len() <= host {

@@ -85,7 +85,15 @@ impl Line {
     pub(super) fn new(link: Link, clock: &Arc<Clock>, pe: usize) -> Self {
         let random = link.seed ^ (pe as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let clock = Arc::clone(clock);
-        Self { link, clock, random, processor: Moment::ZERO, wire: Moment::ZERO, latest: BTreeMap::new(), news: None }
+        Self {
+            link,
+            clock,
+            random,
+            processor: Moment::ZERO,
+            wire: Moment::ZERO,
+            latest: BTreeMap::new(),
+            news: None,
+        }
     }
 
     /// Sends an operation with `bytes` to `pe`; when it is there.
