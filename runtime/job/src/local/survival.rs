@@ -22,12 +22,12 @@ pub type Courier = Box<dyn Fn(usize, News) + Send + Sync>;
 
 /// What the PEs know of losses.
 pub(super) struct Survival {
-    pes: Box<[Known]>,
+    pes: Box<[PeLosses]>,
     courier: OnceLock<Courier>,
 }
 
 #[derive(Default)]
-struct Known {
+struct PeLosses {
     losses: Arc<Losses>,
     /// How many of them the PE may know of.
     view: AtomicU64,
@@ -35,7 +35,7 @@ struct Known {
 
 impl Survival {
     pub(super) fn new(n_pes: usize) -> Self {
-        Self { pes: (0..n_pes).map(|_| Known::default()).collect(), courier: OnceLock::new() }
+        Self { pes: (0..n_pes).map(|_| PeLosses::default()).collect(), courier: OnceLock::new() }
     }
 
     pub(super) fn losses_of(&self, pe: usize) -> &Arc<Losses> {
@@ -58,14 +58,14 @@ impl fmt::Debug for Survival {
 #[derive(Debug, Default)]
 pub(super) struct Lost {
     losses: Vec<Loss>,
-    rounds: Vec<TeamRound>,
+    rounds: Vec<OpenTeamRound>,
 }
 
 /// How many PEs were lost when a round was over, and what each member gave.
 type Regrouped = (u64, Arc<[Vec<u8>]>);
 
 #[derive(Debug)]
-struct TeamRound {
+struct OpenTeamRound {
     key: [u64; 2],
     members: Vec<usize>,
     given: Vec<Option<Vec<u8>>>,
@@ -93,7 +93,7 @@ impl Lost {
         let view = self.view();
         let Self { losses, rounds } = self;
         let is_lost = |pe: usize| losses.iter().any(|loss| loss.pe == pe);
-        let is_over = |open: &mut TeamRound| {
+        let is_over = |open: &mut OpenTeamRound| {
             open.members.iter().zip(&open.given).all(|(&pe, given)| given.is_some() || is_lost(pe))
         };
         let complete = rounds.extract_if(.., is_over).map(|open| {
@@ -183,10 +183,10 @@ impl Group {
                 return Err(Error::bootstrap("survivors", "the PE is no member of the team"));
             };
             let rounds = &mut state.lost.rounds;
-            let is_it = |open: &TeamRound| open.key == key && open.members == members;
+            let is_it = |open: &OpenTeamRound| open.key == key && open.members == members;
             let at = rounds.iter().position(is_it).unwrap_or_else(|| {
                 let (members, given) = (members.to_vec(), vec![None; members.len()]);
-                rounds.push(TeamRound { key, members, given, round: Arc::default() });
+                rounds.push(OpenTeamRound { key, members, given, round: Arc::default() });
                 rounds.len() - 1
             });
             rounds[at].given[me] = Some(mine);

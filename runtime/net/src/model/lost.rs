@@ -37,8 +37,11 @@ struct Known {
     /// View and cause, by PE.
     lost: BTreeMap<usize, (u64, Arc<str>)>,
     /// What waits for the loss of a PE to be known, which gives no answer any more.
-    waiting: Vec<(usize, Box<dyn FnOnce(Error) + Send>)>,
+    waiting: Vec<(usize, Unanswered)>,
 }
+
+/// Gets the error.
+type Unanswered = Box<dyn FnOnce(Error) + Send>;
 
 impl Known {
     fn error(&self, pe: usize) -> Option<Error> {
