@@ -31,7 +31,7 @@ pub(crate) enum When {
     At(u64),
 }
 
-/// What all PEs of a team do, each with that which is so many further on.
+/// What all PEs of a team do, each with that which is `shift` further on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) kind: Kind,

@@ -3,51 +3,15 @@
 //! What a lost PE has sent is still on its way, and has its effect where the loss is not known yet.
 //! What is for a lost PE gets no answer: it is over when its origin knows of the loss.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::sync::{Arc, atomic::Ordering};
 
-use oxshmem_base::{
-    Error,
-    sync::{Mutex, lock},
-};
+use oxshmem_base::{Error, sync::lock};
 use oxshmem_progress::completion::{Completion, complete};
 
 use super::{
     mailbox::{Message, Receive},
     port::Port,
 };
-
-/// What a PE knows of losses.
-#[derive(Default)]
-pub(super) struct Departures {
-    /// The PE itself is lost.
-    dead: AtomicBool,
-    /// Whether it knows of any.
-    any: AtomicBool,
-    known: Mutex<Known>,
-}
-
-#[derive(Default)]
-struct Known {
-    /// View and cause, by PE.
-    lost: BTreeMap<usize, (u64, Arc<str>)>,
-    /// What waits for the loss of a PE to be known, which gives no answer any more.
-    waiting: Vec<(usize, Unanswered)>,
-}
-
-/// Gets the error.
-type Unanswered = Box<dyn FnOnce(Error) + Send>;
-
-impl Known {
-    fn error(&self, pe: usize) -> Option<Error> {
-        self.lost.get(&pe).map(|(view, how)| Error::PeLost { pe, view: *view, how: how.to_string() })
-    }
-}
 
 impl Port {
     /// Whether this PE is lost: nothing answers there.

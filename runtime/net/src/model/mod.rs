@@ -10,6 +10,7 @@
 
 mod clock;
 mod delivery;
+mod departures;
 mod link;
 mod lost;
 mod mailbox;

@@ -32,8 +32,8 @@ use super::{
     EAGER, Sent,
     clock::{Clock, Moment},
     copied,
+    departures::Departures,
     link::{Line, Link},
-    lost::Departures,
     mailbox::{Mailbox, Message, Receive},
 };
 use crate::{Listener, Words, batch};
