@@ -3,11 +3,14 @@
 use std::{
     future::Future,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
 };
 
 use futures::FutureExt;
-use oxshmem_base::{Distribution, Error, Result, settings::Settings};
+use oxshmem_base::{
+    Distribution, Error, Result,
+    settings::{OnLoss, Settings},
+};
 use oxshmem_job::{Bootstrap, Local};
 use oxshmem_net::{Link, Wires};
 use oxshmem_progress::failure::Failure;
@@ -60,6 +63,9 @@ pub struct ClusterOptions {
     /// time](Link::virtual_time) all PEs run on the thread that calls
     /// [`run_with`](LocalCluster::run_with), whatever [`threads`](Self::threads) says.
     pub link: Link,
+    /// Whether the PEs go on without those that are lost: see [`survive_loss`](Self::survive_loss).
+    /// [`settings`](Self::settings) have no say in that.
+    pub survives_loss: bool,
 }
 
 impl ClusterOptions {
@@ -101,6 +107,29 @@ impl ClusterOptions {
     pub fn link(self, link: Link) -> Self {
         Self { link, ..self }
     }
+
+    /// Has the cluster go on when a PE is lost, as a job of `oshrun --on-loss=continue` does. A PE
+    /// is lost when its program ends in whichever way, or its world is dropped, without
+    /// [`finalize`](World::finalize). The others know of it after as much time as a message takes.
+    ///
+    /// ```
+    /// use oxshmem::{ClusterOptions, Error, prelude::*};
+    ///
+    /// let options = ClusterOptions::default().survive_loss();
+    /// let ends = LocalCluster::run_each(3, options, |world| async move {
+    ///     assert_ne!(world.my_pe(), 1, "the disk is full");
+    ///     assert!(matches!(world.barrier_all().await, Err(Error::PeLost { pe: 1, view: 1, .. })));
+    ///     let left = world.team().survivors().await?.team;
+    ///     left.sync().await?;
+    ///     world.finalize().await?;
+    ///     Ok(left.n_pes())
+    /// })?;
+    /// assert!(matches!(ends[..], [Ok(2), Err(Error::PeLost { pe: 1, .. }), Ok(2)]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn survive_loss(self) -> Self {
+        Self { survives_loss: true, ..self }
+    }
 }
 
 impl LocalCluster {
@@ -136,7 +165,8 @@ impl LocalCluster {
     ///
     /// # Errors
     /// The errors of [`run`](Self::run), and [`Error::Unsupported`] if this many PEs cannot be
-    /// placed like that.
+    /// placed like that. In a cluster that [goes on](ClusterOptions::survive_loss), a PE that is
+    /// lost ends no other, and the error is that of the first to be lost.
     ///
     /// ```
     /// use oxshmem::{ClusterOptions, prelude::*};
@@ -154,18 +184,105 @@ impl LocalCluster {
         R: Send + 'static,
         F: Future<Output = Result<R>> + Send + 'static,
     {
+        let (ends, first) = Self::run_all(n, options, program)?;
+        match first {
+            Some(error) => Err(error),
+            None => Ok(ends.into_iter().filter_map(Result::ok).collect()),
+        }
+    }
+
+    /// [`run_with`](Self::run_with), with what became of each PE: in a cluster that [goes
+    /// on](ClusterOptions::survive_loss) some may be lost, and others end well.
+    ///
+    /// # Errors
+    /// Of the start. A PE that failed has its error in the list; one that was ended because of it
+    /// that of the other.
+    ///
+    /// ```
+    /// use oxshmem::{ClusterOptions, Error, prelude::*};
+    ///
+    /// let options = ClusterOptions::default().survive_loss();
+    /// let ends = LocalCluster::run_each(2, options, |world| async move {
+    ///     if world.my_pe() == 1 {
+    ///         return Ok(None); // without finalize
+    ///     }
+    ///     let loss = world.losses().next().await;
+    ///     world.finalize().await?;
+    ///     Ok(Some(loss.pe))
+    /// })?;
+    /// assert!(matches!(ends[..], [Ok(Some(1)), Err(Error::PeLost { pe: 1, .. })]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn run_each<R, F>(
+        n: usize,
+        options: ClusterOptions,
+        program: impl Fn(World) -> F,
+    ) -> Result<Vec<Result<R>>>
+    where
+        R: Send + 'static,
+        F: Future<Output = Result<R>> + Send + 'static,
+    {
+        Self::run_all(n, options, program).map(|(ends, _)| ends)
+    }
+
+    /// Loses the PE of `world` at this moment, in a cluster that [goes
+    /// on](ClusterOptions::survive_loss): nothing of it goes on, as if its process were killed. The
+    /// caller may be the PE itself, or any other. What its program does from then on fails; its
+    /// locks and guards stay as they are, which they do not when the program just returns.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where a lost PE is the end of the job, or the PE is a process.
+    ///
+    /// ```
+    /// use oxshmem::{ClusterOptions, Error, prelude::*};
+    ///
+    /// let options = ClusterOptions::default().survive_loss();
+    /// let ends = LocalCluster::run_each(2, options, |world| async move {
+    ///     if world.my_pe() == 1 {
+    ///         LocalCluster::lose(&world, "it is an example")?;
+    ///     }
+    ///     let ended = world.barrier_all().await;
+    ///     assert!(matches!(ended, Err(Error::PeLost { pe: 1, .. })));
+    ///     world.finalize().await
+    /// })?;
+    /// assert!(ends[0].is_ok() && ends[1].is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn lose(world: &World, how: &str) -> Result<()> {
+        let pe = world.pe();
+        if pe.losses().is_none() || !pe.in_process() {
+            let what =
+                "PEs are lost on purpose in a LocalCluster that goes on (ClusterOptions::survive_loss)";
+            return Err(Error::Unsupported { what: what.to_owned() });
+        }
+        pe.abandon_as(how);
+        Ok(())
+    }
+
+    /// What became of each PE, and the error of the first that failed.
+    fn run_all<R, F>(
+        n: usize,
+        options: ClusterOptions,
+        program: impl Fn(World) -> F,
+    ) -> Result<(Vec<Result<R>>, Option<Error>)>
+    where
+        R: Send + 'static,
+        F: Future<Output = Result<R>> + Send + 'static,
+    {
+        let goes_on = options.survives_loss;
         let threads = match options.threads {
             0 => oxshmem_base::processors::allowed().min(n.max(1)),
             threads => threads,
         };
-        let (wires, advanced) = (Arc::new(OnceLock::<Arc<Wires>>::new()), Arc::new(Notify::new()));
+        let (wires, advanced) = (Arc::new(OnceLock::<Weak<Wires>>::new()), Arc::new(Notify::new()));
         let is_virtual = options.link.virtual_time;
         let mut runtime = if is_virtual {
             let (clock, advanced) = (Arc::clone(&wires), Arc::clone(&advanced));
             let mut runtime = tokio::runtime::Builder::new_current_thread();
-            // No PE can go on: that is when virtual time does.
+            // No PE can go on: that is when virtual time does. What is on the way keeps the
+            // runtime, which is not to keep that in turn.
             runtime.on_thread_park(move || {
-                if clock.get().is_some_and(|wires| wires.advance()) {
+                if clock.get().and_then(Weak::upgrade).is_some_and(|wires| wires.advance()) {
                     advanced.notify_one();
                 }
             });
@@ -198,18 +315,23 @@ impl LocalCluster {
                     (world.my_pe(), end(&world, outcome, &failed))
                 });
             }
-            let mut results: Vec<Option<R>> = (0..n).map(|_| None).collect();
+            let mut ends: Vec<Option<Result<R>>> = (0..n).map(|_| None).collect();
             while let Some(joined) = pes.join_next().await {
-                match joined {
-                    Ok((pe, Some(result))) => results[pe] = Some(result),
-                    Ok((_, None)) => pes.abort_all(),
-                    Err(_) => {}
+                let Ok((pe, ended)) = joined else { continue };
+                if ended.is_err() && !goes_on {
+                    pes.abort_all();
                 }
+                ends[pe] = Some(ended);
             }
-            match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                Some(error) => Err(error),
-                None => Ok(results.into_iter().flatten().collect()),
-            }
+            let first = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+            // One that was ended has the error that ended it.
+            let ended = |pe| Error::PeLost {
+                pe,
+                view: 0,
+                how: first.as_ref().map_or_else(String::new, Error::to_string),
+            };
+            let ends = ends.into_iter().enumerate().map(|(pe, end)| end.unwrap_or_else(|| Err(ended(pe))));
+            Ok((ends.collect(), first))
         })
     }
 
@@ -262,13 +384,13 @@ impl LocalCluster {
     }
 
     /// Has `n` PEs join a job, whose network is in `wires` before the first of them uses it.
-    async fn join(n: usize, options: ClusterOptions, wires: &OnceLock<Arc<Wires>>) -> Result<Vec<World>> {
+    async fn join(n: usize, options: ClusterOptions, wires: &OnceLock<Weak<Wires>>) -> Result<Vec<World>> {
         if n == 0 {
             return Err(Error::Unsupported {
                 what: "a LocalCluster of 0 PEs is no job; start at least one PE".into(),
             });
         }
-        let ClusterOptions { mut settings, placement, link, .. } = options;
+        let ClusterOptions { mut settings, placement, link, survives_loss, .. } = options;
         let placement = if !placement.is_unset() {
             placement
         } else if !settings.fake_hosts.is_unset() {
@@ -283,13 +405,22 @@ impl LocalCluster {
         }
         // So that what the PEs show is what is in force.
         settings.fake_hosts = placement;
-        let locals = Local::cluster_on(hosts);
+        settings.on_loss = if survives_loss { OnLoss::Continue } else { OnLoss::End };
+        let members = if survives_loss { Local::surviving_cluster_on } else { Local::cluster_on };
+        let locals = members(hosts);
         if let Some(first) = locals.first() {
             if let Some(common) = first.common() {
                 common.of(|| link);
             }
-            // It is asked once for each cluster.
-            let _ = Wires::of(first).map(|its| wires.set(its));
+            if let Some(its) = Wires::of(first) {
+                let way = Arc::downgrade(&its);
+                first.bring_news_by(Box::new(move |pe, news| match way.upgrade() {
+                    Some(way) => way.bring(pe, news),
+                    None => news(),
+                }));
+                // It is asked once for each cluster.
+                let _ = wires.set(Arc::downgrade(&its));
+            }
         }
         let joins = locals.into_iter().map(|local| Pe::join(Arc::new(local), settings.clone()));
         let pes = futures::future::try_join_all(joins).await?;
@@ -298,17 +429,21 @@ impl LocalCluster {
 }
 
 /// What became of a PE. If it did not end in good order the error is kept, if it is the first, and
-/// the other PEs are ended.
+/// the other PEs are ended, or know that it is lost.
 fn end<R>(
     world: &World,
     outcome: std::thread::Result<Result<R>>,
     failed: &Mutex<Option<Error>>,
-) -> Option<R> {
+) -> Result<R> {
     let pe = world.my_pe();
+    let before = world.pe().losses().and_then(|losses| losses.of(pe));
     let lost = |how: String| (Error::PeLost { pe, view: 0, how: how.clone() }, how);
     let (error, how) = match outcome {
-        Ok(Ok(result)) if world.is_finalized() => return Some(result),
-        Ok(Ok(_)) => lost("it returned without finalize".into()),
+        Ok(Ok(result)) if world.is_finalized() => return Ok(result),
+        Ok(Ok(_)) => match before {
+            Some(loss) => lost(loss.how.to_string()),
+            None => lost("it returned without finalize".into()),
+        },
         Ok(Err(error)) => {
             let how = format!("it failed: {error}");
             (error, how)
@@ -323,9 +458,11 @@ fn end<R>(
     let consequence =
         matches!(error, Error::PeLost { pe: other, .. } | Error::GlobalExit { pe: other, .. } if other != pe);
     // Before the others can fail because of it.
-    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-    if !consequence {
+    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| error.clone());
+    if world.pe().losses().is_some() {
+        world.pe().abandon_as(&how);
+    } else if !consequence {
         world.pe().lose_peer(Failure::PeLost { pe, how });
     }
-    None
+    Err(error)
 }

@@ -2,13 +2,17 @@
 
 use std::{
     future::poll_fn,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Arc, atomic::Ordering},
     task::{Context as TaskContext, Poll},
 };
 
-use futures::{FutureExt, TryFutureExt, future::Shared};
+use futures::{
+    FutureExt, TryFutureExt,
+    future::{Shared, select},
+};
 use oxshmem_base::{Error, Result, sync::lock};
+use oxshmem_job::LossWatch;
 use oxshmem_net::flush_all;
 use oxshmem_ops::order::Quiet;
 use oxshmem_progress::flight::Flight;
@@ -44,7 +48,11 @@ impl Future for GoesOn {
 
 impl Drop for GoesOn {
     fn drop(&mut self) {
-        let Some(world) = self.world.take() else { return };
+        // A PE that cannot go on does not come to its end either.
+        let Some(world) = self.world.take().filter(|world| world.pe().engine().check_failure().is_ok())
+        else {
+            return;
+        };
         let ending = self.ending.clone();
         let wait = move || {
             // A further call of `finalize` gets the outcome.
@@ -153,7 +161,12 @@ impl World {
         let (quiet, all) = (self.0.context.quiet(), self.0.team.all_idle());
         let (pe, partitions) = (Arc::clone(&self.0.pe), self.0.spaces.partitions().to_vec());
         let left = async move {
-            all.await;
+            // Members of a team may never come to what this PE has begun on it, since another of
+            // their teams has lost a member: that does not end.
+            let losses = pe.losses().cloned().unwrap_or_default();
+            let mut watch = LossWatch::new(&losses, 0);
+            let any_loss = poll_fn(|cx| watch.poll_next(cx));
+            select(pin!(all), any_loss).await;
             let completed = complete(&pe, quiet).await?;
             pe.bootstrap().barrier().await?;
             partition::report_at_end(&pe, &partitions);

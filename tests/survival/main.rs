@@ -10,6 +10,8 @@ mod namespaces;
 mod random;
 mod replacing;
 
+mod cluster;
+
 use std::time::Duration;
 
 use oxshmem::{Error, InitOptions, Result, prelude::*, settings::Settings};
@@ -42,10 +44,15 @@ where
     }
 }
 
-/// This process is killed.
-fn die() -> ! {
-    kill_process(getpid(), Sent::KILL).expect("it is this process");
-    unreachable!("it is killed")
+/// This process is killed, or this PE of a cluster is lost in the same way: its program is to
+/// return what this does.
+fn die(world: &World) -> Error {
+    const HOW: &str = "was killed by signal 9 (SIGKILL)";
+    if std::env::var_os("OXSHMEM_JOB").is_some() {
+        kill_process(getpid(), Sent::KILL).expect("it is this process");
+    }
+    LocalCluster::lose(world, HOW).expect("it is in a cluster");
+    Error::PeLost { pe: world.my_pe(), view: 0, how: HOW.to_owned() }
 }
 
 fn is_lost<T: std::fmt::Debug>(outcome: Result<T>, lost: usize, views: std::ops::RangeInclusive<u64>) {
@@ -67,7 +74,7 @@ async fn three_go_on(world: World) -> Result<()> {
     if me == LOST {
         // The barrier is over on all of them.
         words.at(3).wait_until(Cmp::Eq, 3).await?;
-        die();
+        return Err(die(&world));
     }
     let any = words.at(3).wait_until(Cmp::Eq, 9).or_any_loss();
     ctx.inc(words.at(3), LOST).await?;
@@ -133,13 +140,12 @@ async fn collectives_until_two_are_left(world: World) -> Result<()> {
     let dest = world.alloc_zeroed::<u64>(n * LEN).await?;
     world.barrier_all().await?;
     // Only then all of them are sure to be in the job.
-    let seed = std::process::id() as u64;
-    let mut random = Random::new(seed);
+    let mut random = Random::new(u64::from(std::process::id()) << 8 | me as u64);
     let (mut team, mut view, mut round) = (world.team().clone(), 0, 0_u64);
     while team.n_pes() > 2 {
         // Others may die with it, but not all.
         if random.below(400) == 0 && team.my_pe() + 1 < team.n_pes() {
-            die();
+            return Err(die(&world));
         }
         let pes: Vec<usize> = (0..team.n_pes()).map(|pe| team.world_pe(pe).unwrap()).collect();
         match step(&team, (view, round), (&source, &dest), &pes, me).await {
@@ -256,7 +262,7 @@ fn a_program_that_asks_to_go_on_ends_with_a_lost_pe_unless_the_job_goes_on() {
     let ended = Job::new(test_name!(), 2).end(|| {
         main_of(|world| async move {
             if world.my_pe() == 1 {
-                die();
+                return Err(die(&world));
             }
             world.barrier_all().await
         });

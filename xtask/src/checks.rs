@@ -296,3 +296,22 @@ pub(crate) fn soak_collectives(count: usize) -> Outcome {
         .run()?;
     Ok(Verdict::Passed)
 }
+
+/// Plays jobs that go on when a PE is lost, each as its seed decides.
+pub(crate) fn simulate(seeds: u64, from: u64) -> Outcome {
+    /// What a program plays before it ends.
+    const AT_A_TIME: u64 = 500;
+    let end = from.saturating_add(seeds);
+    let mut begin = from;
+    while begin < end {
+        let some = AT_A_TIME.min(end - begin);
+        // Its own time limit comes first, because it says which seed it is.
+        Job::cargo("test --release --package oxshmem --test simulation those_that_are_left")
+            .args(["--", "--nocapture"])
+            .env("OXSHMEM_SIMULATE", format!("{some} {begin}"))
+            .limit(1500 + some)
+            .run()?;
+        begin += some;
+    }
+    Ok(Verdict::Passed)
+}

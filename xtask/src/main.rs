@@ -6,7 +6,7 @@
 //! | [`programs`] | the examples |
 //! | [`dist`] | the tarball and the package for Debian, and the check of both in fresh systems |
 //! | [`install`] | the installation, and the check that it works wherever it is |
-//! | [`checks`] | miri, loom, AddressSanitizer, several simulated hosts, and many repetitions |
+//! | [`checks`] | miri, loom, AddressSanitizer, simulated hosts and losses, many repetitions |
 //! | [`fuzz`] | changed input for what parses the messages of other processes |
 //! | [`aarch64`] | clippy and tests for the other processor |
 //! | [`compare`] | our collectives beside Open MPI's |
@@ -100,6 +100,15 @@ enum Task {
         /// How many
         #[arg(default_value_t = 200_000)]
         count: usize,
+    },
+    /// Plays jobs that lose PEs, in virtual time on one thread, each as its seed decides
+    Simulate {
+        /// How many
+        #[arg(long, default_value_t = 2000)]
+        seeds: u64,
+        /// The first seed
+        #[arg(long, default_value_t = 0)]
+        from: u64,
     },
     /// Runs the unit tests and the tests in a LocalCluster under AddressSanitizer
     Sanitize {
@@ -213,6 +222,7 @@ fn main() -> ExitCode {
         Task::Soak { times, pes } => checks::soak(times, pes),
         Task::Hosts => checks::hosts(true),
         Task::SoakCollectives { count } => checks::soak_collectives(count),
+        Task::Simulate { seeds, from } => checks::simulate(seeds, from),
         Task::Sanitize { threads } => checks::sanitize(threads),
         Task::Fuzz { seconds } => fuzz::fuzz(seconds),
         Task::Aarch64 { chosen } => aarch64::test(&chosen),

@@ -27,13 +27,14 @@ const STEPS: &[Step] = &[
 ];
 
 /// What `--full` adds: the documentation, programs that must not compile, other processors and
-/// compilers, several hosts, other tools, and what users install.
+/// compilers, several hosts, simulated losses, other tools, and what users install.
 const MORE: &[Step] = &[
     ("doc", doc),
     ("misuse", || ignored("source")),
     ("sanitizers", || ignored("sanitizers")),
     ("aarch64", aarch64::clippy),
     ("hosts", || checks::hosts(false)),
+    ("simulate", || checks::simulate(2000, 0)),
     ("fuzz", || fuzz::fuzz(60)),
     ("install", install::check),
     ("deb", dist::check_quickly),

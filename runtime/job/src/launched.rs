@@ -335,7 +335,7 @@ impl Bootstrap for Launched {
         drop(lock(&self.claim).take());
     }
 
-    fn abandoned(&self) {
+    fn abandoned(&self, _: &str) {
         let Ok((known, theirs)) = io::pipe() else { return };
         let message = Message::new(Kind::Abandoned).with_descriptors(vec![theirs.into()]);
         if self.send("finalize", message).is_ok() {

@@ -42,7 +42,7 @@ use oxshmem_base::{
 pub use common::Common;
 pub use foreign::Foreign;
 pub use launched::Launched;
-pub use local::Local;
+pub use local::{Courier, Local, News};
 pub use losses::{Loss, LossWatch, Losses, Rejoined};
 pub use pmix::Pmix;
 pub use rendezvous::{Met, Rendezvous};
@@ -181,7 +181,7 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
 
     /// Says that this PE takes no part any more, without having left in good order. Returns when
     /// the launcher knows: what other PEs do next may be the consequence.
-    fn abandoned(&self) {}
+    fn abandoned(&self, _how: &str) {}
 
     /// Tells the launcher that a PE of this process seems to be stuck. True if it prints what all
     /// PEs of the job are stuck in, which else the process itself does for those that it knows of.

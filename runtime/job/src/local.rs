@@ -3,6 +3,11 @@
 //! All PEs of a cluster hold one table of *rounds*. A PE's k-th exchange joins round k; the PE that
 //! completes it publishes one result, to which all get a reference, so that an exchange
 //! among 4,096 PEs copies nothing. Waiting needs no runtime.
+//!
+//! In a cluster that goes on without lost PEs this table is the arbiter, as `oshrun` is among
+//! processes: it numbers losses, and rounds end without those that are lost.
+
+mod survival;
 
 use std::{
     any::Any,
@@ -24,7 +29,9 @@ use oxshmem_base::{
     wakes::StoredWaker,
 };
 
-use super::{Bootstrap, Common, Offer, Placement, host_name};
+use self::survival::Survival;
+pub use self::survival::{Courier, News};
+use super::{Bootstrap, Common, Losses, Offer, Placement, TeamRound, host_name};
 
 /// One PE of a cluster inside this process.
 #[derive(Debug)]
@@ -66,7 +73,25 @@ impl Local {
     /// assert!(pes[3].placement().is_leader());
     /// ```
     pub fn cluster_on(hosts: impl Into<Arc<Hosts>>) -> Vec<Self> {
-        let hosts = hosts.into();
+        Self::members(hosts.into(), false)
+    }
+
+    /// [`cluster_on`](Self::cluster_on), of PEs that go on without those that are lost.
+    ///
+    /// ```
+    /// use oxshmem_job::{Bootstrap, Local};
+    /// use oxshmem_base::Hosts;
+    ///
+    /// let pes = Local::surviving_cluster_on(Hosts::one(3));
+    /// pes[1].fail(1, "it is an example");
+    /// let loss = pes[2].losses().unwrap().of(1).unwrap();
+    /// assert_eq!((loss.view, &*loss.how), (1, "it is an example"));
+    /// ```
+    pub fn surviving_cluster_on(hosts: impl Into<Arc<Hosts>>) -> Vec<Self> {
+        Self::members(hosts.into(), true)
+    }
+
+    fn members(hosts: Arc<Hosts>, goes_on: bool) -> Vec<Self> {
         let machine = host_name();
         // One list of PEs for all of a host.
         let placement_on = |host| {
@@ -75,7 +100,8 @@ impl Local {
         };
         let n = hosts.n_pes();
         let there = (0..hosts.n_hosts().min(n)).map(placement_on).collect::<Vec<_>>();
-        let group = Arc::new(Group { hosts, state: Mutex::default(), common: Common::default() });
+        let survival = goes_on.then(|| Survival::new(n));
+        let group = Arc::new(Group { hosts, state: Mutex::default(), common: Common::default(), survival });
         let member = |pe| {
             let host = group.hosts.host_of(pe);
             Self {
@@ -98,9 +124,20 @@ impl Local {
     }
 
     /// Declares PE `pe` lost: what the others wait for, now or later, fails with [`Error::PeLost`].
-    /// Only the first end of a cluster counts.
+    /// Only the first end of a cluster counts. One that goes on does so.
     pub fn fail(&self, pe: usize, how: impl Into<String>) {
-        self.group.end(End::Lost { pe, how: how.into() });
+        match &self.group.survival {
+            Some(_) => self.group.lose(pe, &how.into()),
+            None => self.group.end(End::Lost { pe, how: how.into() }),
+        }
+    }
+
+    /// Has `courier` bring the news of losses to the PEs, which they have at once without one. For
+    /// a cluster that goes on, once.
+    pub fn bring_news_by(&self, courier: Courier) {
+        if let Some(survival) = &self.group.survival {
+            survival.bring_by(courier);
+        }
     }
 }
 
@@ -116,7 +153,7 @@ impl Bootstrap for Local {
         // Relaxed: the number is only for this PE's own order; the table's lock orders the rest.
         let number = self.exchanges.fetch_add(1, Relaxed);
         let round = self.group.give(number, self.placement.pe, mine)?;
-        round.wait(&self.group).await
+        round.wait(&self.group, self.placement.pe).await
     }
 
     fn is_one_machine(&self) -> bool {
@@ -136,11 +173,23 @@ impl Bootstrap for Local {
             return Err(Error::bootstrap("share", "the host's leader offers, the other PEs do not"));
         }
         let number = self.shares.fetch_add(1, Relaxed);
-        let round = self.group.visit(self.host, number, offer.map(Handed::from))?;
-        round.wait(&self.group).await?.into_offer()
+        let round = self.group.visit(self.host, self.placement.pe, number, offer.map(Handed::from))?;
+        round.wait(&self.group, self.placement.pe).await?.into_offer()
     }
 
     fn finalized(&self) {}
+
+    fn abandoned(&self, how: &str) {
+        self.group.lose(self.placement.pe, how);
+    }
+
+    async fn regroup(&self, round: TeamRound) -> Result<(u64, Vec<Vec<u8>>)> {
+        self.group.regroup(self.placement.pe, round).await
+    }
+
+    fn losses(&self) -> Option<&Arc<Losses>> {
+        self.group.survival.as_ref().map(|survival| survival.losses_of(self.placement.pe))
+    }
 
     fn abort(&self, status: i32, why: &str) {
         let why = why.to_owned();
@@ -154,6 +203,8 @@ struct Group {
     hosts: Arc<Hosts>,
     state: Mutex<State>,
     common: Common,
+    /// Of a cluster that goes on without lost PEs.
+    survival: Option<Survival>,
 }
 
 /// The rounds that some PE has joined and not all have left. Rounds finish in order, because every
@@ -163,6 +214,7 @@ struct State {
     end: Option<End>,
     exchanges: VecDeque<Exchange>,
     first_exchange: u64,
+    lost: survival::Lost,
     /// The offers of each host, up to the last that has shared anything.
     shares: Vec<Shares>,
 }
@@ -179,7 +231,7 @@ type Given = Arc<[Vec<u8>]>;
 
 #[derive(Debug)]
 struct Exchange {
-    given: Vec<Vec<u8>>,
+    given: Vec<Option<Vec<u8>>>,
     missing: usize,
     round: Arc<Round<Given>>,
 }
@@ -203,30 +255,34 @@ impl Group {
 
     fn give(&self, number: u64, pe: usize, mine: Vec<u8>) -> Result<Arc<Round<Given>>> {
         let mut state = self.lock();
-        state.going_on()?;
+        state.going_on(pe)?;
         let index = (number - state.first_exchange) as usize;
         while state.exchanges.len() <= index {
             let n_pes = self.hosts.n_pes();
-            let given = vec![Vec::new(); n_pes];
-            state.exchanges.push_back(Exchange { given, missing: n_pes, round: Arc::default() });
+            let given = vec![None; n_pes];
+            let missing = n_pes - state.lost.view() as usize;
+            state.exchanges.push_back(Exchange { given, missing, round: Arc::default() });
         }
         let exchange = &mut state.exchanges[index];
-        exchange.given[pe] = mine;
+        exchange.given[pe] = Some(mine);
         exchange.missing -= 1;
         let round = Arc::clone(&exchange.round);
-        if exchange.missing == 0 {
-            let given = std::mem::take(&mut exchange.given);
-            state.exchanges.pop_front();
-            state.first_exchange += 1;
+        if let Some(completed) = state.complete() {
             drop(state);
-            round.finish(given.into());
+            completed.finish();
         }
         Ok(round)
     }
 
-    fn visit(&self, host: usize, number: u64, offer: Option<Handed>) -> Result<Arc<Round<Handed>>> {
+    fn visit(
+        &self,
+        host: usize,
+        pe: usize,
+        number: u64,
+        offer: Option<Handed>,
+    ) -> Result<Arc<Round<Handed>>> {
         let mut state = self.lock();
-        state.going_on()?;
+        state.going_on(pe)?;
         if state.shares.len() <= host {
             state.shares.resize_with(host + 1, Shares::default);
         }
@@ -257,13 +313,35 @@ impl Group {
         // They are woken when the lock is free.
         state.exchanges.iter().for_each(|exchange| exchange.round.wake());
         state.shares.iter().flat_map(|shares| &shares.open).for_each(|share| share.round.wake());
+        state.lost.wake();
+    }
+}
+
+/// An exchange that all have joined.
+struct Completed {
+    given: Vec<Option<Vec<u8>>>,
+    round: Arc<Round<Given>>,
+}
+
+impl Completed {
+    fn finish(self) {
+        self.round.finish(self.given.into_iter().map(Option::unwrap_or_default).collect());
     }
 }
 
 impl State {
-    fn going_on(&self) -> Result<()> {
+    /// Takes out the first exchange, if nobody is missing in it.
+    fn complete(&mut self) -> Option<Completed> {
+        self.exchanges.front().filter(|first| first.missing == 0)?;
+        let Exchange { given, round, .. } = self.exchanges.pop_front()?;
+        self.first_exchange += 1;
+        Some(Completed { given, round })
+    }
+
+    /// An error if the cluster has ended, or PE `pe` is lost.
+    fn going_on(&self, pe: usize) -> Result<()> {
         match &self.end {
-            None => Ok(()),
+            None => self.lost.check(pe),
             Some(End::Aborted(Aborted { pe, status, .. })) => {
                 Err(Error::GlobalExit { pe: *pe, status: *status })
             }
@@ -292,7 +370,8 @@ impl<T: Clone> Round<T> {
         self.wake();
     }
 
-    async fn wait(&self, group: &Group) -> Result<T> {
+    /// What PE `pe` waits for.
+    async fn wait(&self, group: &Group, pe: usize) -> Result<T> {
         poll_fn(|cx| {
             // Waiting starts before the look at the outcome, so that no change falls between.
             let waker = StoredWaker::of(cx.waker());
@@ -305,7 +384,7 @@ impl<T: Clone> Round<T> {
             if let Some(outcome) = self.outcome.get() {
                 return Poll::Ready(Ok(outcome.clone()));
             }
-            group.lock().going_on().map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)
+            group.lock().going_on(pe).map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)
         })
         .await
     }

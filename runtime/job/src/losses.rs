@@ -165,7 +165,7 @@ impl Losses {
         let waiting = {
             let mut known = lock(&self.known);
             // Release: see `view`.
-            count.store(view, Ordering::Release);
+            count.fetch_max(view, Ordering::Release);
             std::mem::take(&mut known.waiting)
         };
         waiting.into_iter().for_each(|(_, waker)| waker.wake());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxshmem_base::{Error, Result};
-use oxshmem_job::{Losses, Rejoined};
+use oxshmem_job::{Loss, Losses, Rejoined};
 
 use super::Pe;
 
@@ -44,20 +44,20 @@ impl Pe {
         self.losses.as_ref()
     }
 
-    /// An error if PE `pe` is lost.
+    /// An error if PE `pe` is lost, or this one is, as a task of a process that goes on.
     #[inline(always)]
     pub fn check_there(&self, pe: usize) -> Result<()> {
         match &self.losses {
             None => Ok(()),
-            Some(losses) => is_there(losses, pe),
+            Some(losses) => is_there(losses, self.me, pe),
         }
     }
 }
 
 #[cold]
-fn is_there(losses: &Losses, pe: usize) -> Result<()> {
-    match losses.of(pe) {
+fn is_there(losses: &Losses, me: usize, pe: usize) -> Result<()> {
+    match losses.of(pe).or_else(|| losses.of(me)) {
         None => Ok(()),
-        Some(loss) => Err(Error::PeLost { pe, view: loss.view, how: loss.how.to_string() }),
+        Some(Loss { pe, view, how, .. }) => Err(Error::PeLost { pe, view, how: how.to_string() }),
     }
 }

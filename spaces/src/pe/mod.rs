@@ -520,15 +520,22 @@ impl Pe {
     /// the other PEs of this process, wait for will not come. Does nothing after
     /// [`leave`](Self::leave).
     pub fn abandon(&self) {
+        self.abandon_as("its world was dropped without finalize");
+    }
+
+    /// [`abandon`](Self::abandon) of a PE that is lost in another way. Where the job goes on
+    /// without it, the others do.
+    pub fn abandon_as(&self, how: &str) {
         if self.has_left() || !self.home.is_here() {
             return;
         }
-        self.bootstrap.0.abandoned();
-        let how = "its world was dropped without finalize".into();
-        let failure = Failure::PeLost { pe: self.me, how };
+        self.bootstrap.0.abandoned(how);
+        let failure = Failure::PeLost { pe: self.me, how: how.to_owned() };
         if self.in_process() {
             self.board.leave();
-            self.fail_all(&failure);
+            if self.losses.is_none() {
+                self.fail_all(&failure);
+            }
         }
         self.engine.fail(failure);
         // What is watched may be kept by its watch alone, and keep this PE.

@@ -1,6 +1,6 @@
 //! When an operation of the model has its effect: latency, bandwidth and jitter.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::clock::{Clock, Moment};
 
@@ -69,7 +69,9 @@ pub(super) struct Line {
     processor: Moment,
     /// From when on the wire can take more.
     wire: Moment,
-    latest: HashMap<usize, Latest>,
+    latest: BTreeMap<usize, Latest>,
+    /// When this PE has the last of the launcher's news.
+    news: Option<Moment>,
 }
 
 /// When what was sent to a PE last of all is there.
@@ -83,7 +85,15 @@ impl Line {
     pub(super) fn new(link: Link, clock: &Arc<Clock>, pe: usize) -> Self {
         let random = link.seed ^ (pe as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let clock = Arc::clone(clock);
-        Self { link, clock, random, processor: Moment::ZERO, wire: Moment::ZERO, latest: HashMap::new() }
+        Self {
+            link,
+            clock,
+            random,
+            processor: Moment::ZERO,
+            wire: Moment::ZERO,
+            latest: BTreeMap::new(),
+            news: None,
+        }
     }
 
     /// Sends an operation with `bytes` to `pe`; when it is there.
@@ -121,6 +131,14 @@ impl Line {
     pub(super) fn delay(&mut self, pe: usize, moment: Moment) {
         let latest = &mut self.latest.entry(pe).or_default().message;
         *latest = (*latest).max(Some(moment));
+    }
+
+    /// When this PE has news of the launcher, which come after those before.
+    pub(super) fn news(&mut self) -> Moment {
+        let there = self.clock.now() + self.link.latency + self.late();
+        let there = self.news.map_or(there, |before| before.max(there));
+        self.news = Some(there);
+        there
     }
 
     /// Keeps the processor for `time`; until when.

@@ -1,6 +1,6 @@
 //! Which message belongs to which receive: by sender and tag, and among equals in their order.
 
-use std::collections::{HashMap, VecDeque, hash_map::Entry};
+use std::collections::{BTreeMap, VecDeque, btree_map::Entry};
 
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::copy::copy;
@@ -8,9 +8,10 @@ use oxshmem_progress::completion::{Completion, complete};
 
 use super::Address;
 
-/// What has come and was not asked for yet, and what was asked for and has not come.
+/// What has come and was not asked for yet, and what was asked for and has not come. In the order
+/// of its keys, so that a simulation is the same each time.
 #[derive(Default)]
-pub(super) struct Mailbox(HashMap<(usize, u64), Queue>);
+pub(super) struct Mailbox(BTreeMap<(usize, u64), Queue>);
 
 /// Of one sender and tag; never empty while it is in the mailbox.
 enum Queue {
@@ -85,6 +86,21 @@ impl Mailbox {
                 }
             }
             !queue.is_empty()
+        });
+        (receives, messages)
+    }
+
+    /// Takes out all receives and messages from `pe`. If none is given, only the receives, from all
+    /// PEs.
+    pub(super) fn take_all_of(&mut self, pe: Option<usize>) -> (Vec<Receive>, Vec<Message>) {
+        let (mut receives, mut messages) = (Vec::new(), Vec::new());
+        self.0.retain(|&(sender, _), queue| {
+            match queue {
+                Queue::Receives(all) if pe.is_none_or(|pe| pe == sender) => receives.extend(all.drain(..)),
+                Queue::Messages(all) if pe == Some(sender) => messages.extend(all.drain(..)),
+                _ => return true,
+            }
+            false
         });
         (receives, messages)
     }

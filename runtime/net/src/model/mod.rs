@@ -10,7 +10,9 @@
 
 mod clock;
 mod delivery;
+mod departures;
 mod link;
+mod lost;
 mod mailbox;
 mod port;
 mod simulation;
@@ -120,6 +122,12 @@ impl Wires {
         self.ports.iter().filter_map(OnceLock::get).for_each(|port| port.fail(failure));
     }
 
+    /// Has PE `pe` get news of the job's launcher: as late as a message, and after those before.
+    pub fn bring(&self, pe: usize, news: impl FnOnce() + Send + 'static) {
+        let Ok(port) = self.port(pe) else { return news() };
+        self.delivery.eager(port.news(), port, news);
+    }
+
     fn port(&self, pe: usize) -> Result<&Arc<Port>> {
         let port = self.ports.get(pe).and_then(OnceLock::get);
         port.ok_or_else(|| Error::PeLost { pe, view: 0, how: "it has not joined the job".into() })
@@ -174,8 +182,12 @@ impl Model {
         }
         // Before anything that follows from it.
         self.here.check_failure()?;
+        if let Some(error) = self.here.known_loss(self.here.pe()).or_else(|| self.here.known_loss(pe)) {
+            return Err(error);
+        }
         let port = self.wires.port(pe)?;
-        if port.is_closed() { Err(port.lost()) } else { Ok(port) }
+        // One that is lost gives no answer, until that is known.
+        if port.is_closed() && !port.is_dead() { Err(port.lost()) } else { Ok(port) }
     }
 
     /// Has `step` happen when it is `due`, and even if this PE has left by then.
@@ -225,7 +237,8 @@ unsafe impl Way<Spot, Address> for Model {
         match op.verb {
             Verb::Put(from) => {
                 let due = self.here.sends(bytes, |line| line.effect(pe, bytes));
-                self.awaited(call).go(due, done, move |_, done| {
+                self.awaited(call).go(due, done, move |awaited, done| {
+                    let Some(done) = awaited.origin.unless_lost(range.port(), done) else { return };
                     // SAFETY: `done` has not run, so `from` is readable for the range's length.
                     unsafe { range.put(from.get()) };
                     complete(done, Ok(0));
@@ -234,8 +247,10 @@ unsafe impl Way<Spot, Address> for Model {
             Verb::Get(to) => {
                 let asked = self.here.sends(0, |line| line.question(pe, 0));
                 self.awaited(call).go(asked, done, move |awaited, done| {
+                    let Some(done) = awaited.origin.unless_lost(range.port(), done) else { return };
                     let answered = range.port().sends(bytes, |line| line.effect(me, bytes));
                     awaited.go(answered, done, move |awaited, done| {
+                        let Some(done) = awaited.origin.unless_known(range.port(), done) else { return };
                         // SAFETY: `done` has not run, so `to` is writable for the range's length.
                         unsafe { range.get(to.get(), &awaited.origin) };
                         complete(done, Ok(0));
@@ -245,9 +260,14 @@ unsafe impl Way<Spot, Address> for Model {
             Verb::Atomic(operation, width) => {
                 let asked = self.here.sends(bytes, |line| line.question(pe, bytes));
                 self.awaited(call).go(asked, done, move |awaited, done| {
+                    let Some(done) = awaited.origin.unless_lost(range.port(), done) else { return };
                     let before = range.atomic(width, operation);
                     let answered = range.port().sends(bytes, |line| line.effect(me, bytes));
-                    awaited.go(answered, done, move |_, done| complete(done, Ok(before)));
+                    awaited.go(answered, done, move |awaited, done| {
+                        if let Some(done) = awaited.origin.unless_known(range.port(), done) {
+                            complete(done, Ok(before));
+                        }
+                    });
                 });
             }
         }
@@ -260,7 +280,16 @@ unsafe impl Way<Spot, Address> for Model {
         // Nothing is awaited of PEs that have left: what was started before is there all the same.
         let due = self.here.sent_until(|line| line.flushed(pe));
         let here = Arc::clone(&self.here);
-        self.awaited("flush").go(due, done, move |_, done| complete(done, here.take_spoilt()));
+        let target = pe.and_then(|pe| self.wires.port(pe).ok().cloned());
+        self.awaited("flush").go(due, done, move |_, done| {
+            let done = match target {
+                Some(target) => here.unless_lost(&target, done),
+                None => Some(done),
+            };
+            if let Some(done) = done {
+                complete(done, here.take_spoilt());
+            }
+        });
     }
 }
 
@@ -277,15 +306,22 @@ unsafe impl Net for Model {
     fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
         let target = Arc::clone(self.reach("apply", pe)?);
         let Some(due) = self.here.sends(batch.bytes(), |line| line.effect(pe, batch.bytes())) else {
-            return target.apply(batch.words());
+            return if target.takes_of(&self.here) { target.apply(batch.words()) } else { Ok(()) };
         };
         let here = Arc::clone(&self.here);
         self.send_off(Some(due), move || {
-            if let Err(error) = target.apply(batch.words()) {
+            // What is not there is the next flush's to report.
+            if target.takes_of(&here)
+                && let Err(error) = target.apply(batch.words())
+            {
                 here.spoil(error);
             }
         });
         Ok(())
+    }
+
+    fn lose(&self, pe: usize, view: u64, how: &str) {
+        self.here.lose(pe, view, how, self.wires.ports.iter().filter_map(OnceLock::get));
     }
 
     fn close(&self) {
@@ -293,6 +329,11 @@ unsafe impl Net for Model {
             return;
         }
         self.wires.delivery.withdraw(self.here.pe());
+        self.here.wait_no_more();
+        if self.here.is_dead() {
+            // The others know in time.
+            return;
+        }
         self.here.empty_mailbox();
         leave(&self.wires.delivery, Arc::clone(&self.here), None);
     }

@@ -1,7 +1,7 @@
 //! A PE as the others reach it: its memory, its mailbox, and what it has sent.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -12,7 +12,7 @@ use std::{
 use oxshmem_base::{
     Error, Result,
     settings::FenceSide,
-    sync::{Mutex, lock},
+    sync::{Mutex, MutexGuard, lock},
 };
 use oxshmem_memory::{
     Extent, Segment, SegmentId,
@@ -32,6 +32,7 @@ use super::{
     EAGER, Sent,
     clock::{Clock, Moment},
     copied,
+    departures::Departures,
     link::{Line, Link},
     mailbox::{Mailbox, Message, Receive},
 };
@@ -51,7 +52,7 @@ pub(super) struct Port {
     listener: OnceLock<Weak<dyn Listener>>,
     /// Whose mailboxes have something that this PE's leave must end. May be locked with a mailbox
     /// locked.
-    awaited_in: Mutex<HashMap<usize, Weak<Port>>>,
+    awaited_in: Mutex<BTreeMap<usize, Weak<Port>>>,
     /// Set before this PE's own mailbox is emptied.
     closed: AtomicBool,
     /// Set before `awaited_in` is emptied, when the last message is there.
@@ -60,6 +61,7 @@ pub(super) struct Port {
     failure: OnceLock<Failure>,
     /// What went wrong with an operation that is not awaited.
     spoilt: Mutex<Option<Error>>,
+    pub(super) departures: Departures,
     messages: AtomicU64,
     bytes: AtomicU64,
 }
@@ -88,6 +90,7 @@ impl Port {
             gone: AtomicBool::new(false),
             failure: OnceLock::new(),
             spoilt: Mutex::default(),
+            departures: Departures::default(),
             messages: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         }
@@ -128,6 +131,11 @@ impl Port {
     /// Keeps the processor for `time`; until when. None if operations have their effect at once.
     pub(super) fn works(&self, time: Duration) -> Option<Moment> {
         self.line.as_ref().map(|line| lock(line).work(time))
+    }
+
+    /// When this PE has news of the launcher. None if that is now.
+    pub(super) fn news(&self) -> Option<Moment> {
+        self.line.as_ref().map(|line| lock(line).news())
     }
 
     pub(super) fn sent(&self) -> Sent {
@@ -196,6 +204,10 @@ impl Port {
     /// A message from `sender` is there.
     pub(super) fn deliver(self: &Arc<Self>, sender: &Port, tag: u64, message: Message) {
         let mut mailbox = lock(&self.mailbox);
+        if let Some(error) = self.known_loss(sender.pe).or_else(|| sender.known_loss(self.pe)) {
+            drop(mailbox);
+            return message.tell_sender(Err(error));
+        }
         if let Some(receive) = mailbox.take_receive(sender.pe, tag) {
             drop(mailbox);
             message.give_to(receive);
@@ -233,12 +245,15 @@ impl Port {
         let _ = self.listener.set(listener);
     }
 
-    fn listener(&self) -> Option<Arc<dyn Listener>> {
+    pub(super) fn listener(&self) -> Option<Arc<dyn Listener>> {
         self.listener.get().and_then(Weak::upgrade)
     }
 
     /// A notification of `sender` has come.
     pub(super) fn notified(&self, sender: &Port, words: Words, bytes: Vec<u8>) {
+        if !self.takes_of(sender) {
+            return;
+        }
         match (self.listener(), sender.listener()) {
             (Some(listener), _) => {
                 // It may answer at once, and be answered.
@@ -258,7 +273,10 @@ impl Port {
             message.give_to(receive);
             return self.ring();
         }
-        let ended = if self.is_closed() {
+        let known = || self.known_loss(self.pe).or_else(|| self.known_loss(sender.pe));
+        let ended = if let Some(error) = known() {
+            Some(error)
+        } else if self.is_closed() {
             Some(Error::Finalized { call: "receive" })
         } else if let Err(error) = self.check_failure() {
             Some(error)
@@ -279,6 +297,10 @@ impl Port {
 
     /// Why a message from `sender` will not be received.
     fn ended(&self, sender: &Port) -> Option<Error> {
+        if self.is_dead() {
+            // Its sender knows in time.
+            return None;
+        }
         let failed = sender.check_failure().and_then(|()| self.check_failure());
         failed.err().or_else(|| self.is_closed().then(|| self.lost()))
     }
@@ -286,6 +308,10 @@ impl Port {
     /// An error if the job cannot go on.
     pub(super) fn check_failure(&self) -> Result<()> {
         self.failure.get().map_or(Ok(()), |failure| Err(failure.clone().into()))
+    }
+
+    pub(super) fn mailbox(&self) -> MutexGuard<'_, Mailbox> {
+        lock(&self.mailbox)
     }
 
     /// Ends what waits in this PE's mailbox. To be called when it has [closed](Self::close).

@@ -74,6 +74,11 @@ impl Simulation {
         }
     }
 
+    /// Ready when `time` is over, for which the PE's processor is free.
+    pub async fn sleep(&self, time: Duration) {
+        self.wait(self.wires.delivery.clock().now() + time).await;
+    }
+
     async fn wait(&self, until: Moment) {
         let flight = Arc::new(Flight::default());
         let landing = Arc::clone(&flight);

@@ -427,3 +427,62 @@ impl Model {
         }
     }
 }
+
+#[test]
+fn what_is_for_a_lost_pe_is_over_when_its_origin_knows_of_the_loss() {
+    for link in [Link::default(), slow()] {
+        let [a, b, c] = three(link);
+        let (mut to, from) = ([0_u8; 9000], [7_u8; 9000]);
+        // PE 1 is lost, and knows alone.
+        b.net.lose(1, 1, "it is a test");
+        let (got, got_done) = outcome();
+        a.fetch(spot(1, 0), Atomic::Fetch, Width::Eight, got_done);
+        let (sent, sent_done) = outcome();
+        // SAFETY: it is over before `from` ends, as is waited for below.
+        unsafe { a.net.send(1, 5, from.as_ptr(), from.len(), sent_done) };
+        a.put_eager(spot(1, 8), &[3; 8]).unwrap();
+        let (flushed, flushed_done) = outcome();
+        a.net.flush(Some(1), flushed_done);
+        let (received, received_done) = outcome();
+        // SAFETY: as above, of `to`.
+        unsafe { a.net.receive(1, 6, to.as_mut_ptr(), to.len(), received_done) };
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(got.get().is_none() && sent.get().is_none());
+        assert!(flushed.get().is_none() && received.get().is_none());
+        assert_eq!(b.word(8), 0);
+        // What it would do itself fails at once.
+        assert!(matches!(b.put_eager(spot(0, 0), &[1; 8]), Err(Error::PeLost { pe: 1, view: 1, .. })));
+
+        a.net.lose(1, 1, "it is a test");
+        let errors = [error_of(&got), error_of(&sent), error_of(&flushed), error_of(&received)];
+        assert!(errors.iter().all(|error| error.contains("it is a test")), "{errors:?}");
+        assert!(matches!(a.put_eager(spot(1, 0), &[1; 8]), Err(Error::PeLost { pe: 1, view: 1, .. })));
+        // The others are untouched, and all together are flushed without the lost one.
+        let (all, all_done) = outcome();
+        a.net.flush(None, all_done);
+        wait(&all).as_ref().unwrap();
+        c.net.lose(1, 1, "it is a test");
+        for host in [a, b, c] {
+            host.net.close();
+        }
+    }
+}
+
+#[test]
+fn what_a_lost_pe_has_sent_has_its_effect_until_its_loss_is_known() {
+    let late = Link { latency: Duration::from_millis(20), ..Link::default() };
+    for known in [false, true] {
+        let [a, b, _] = three(late);
+        b.put_eager(spot(0, 0), &[5; 8]).unwrap();
+        b.net.lose(1, 1, "it is a test");
+        if known {
+            a.net.lose(1, 1, "it is a test");
+        }
+        let begin = Instant::now();
+        while !known && a.word(0) == 0 && begin.elapsed() < Duration::from_secs(20) {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_millis(if known { 60 } else { 0 }));
+        assert_eq!(a.word(0), if known { 0 } else { u64::from_ne_bytes([5; 8]) });
+    }
+}
