@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal as Sent, kill_process};
 
 use crate::{
     common::{Job, Random, test_name, time_limit},
-    die, go_on, is_lost,
+    go_on, is_lost, kill_this,
 };
 
 /// How many locks there are, which have homes on all PEs.
@@ -42,7 +42,7 @@ async fn a_holder_dies(world: World) -> Result<()> {
         }
         // They wait.
         flags.at(1).wait_until(Cmp::Eq, 3).await?;
-        die();
+        kill_this();
     }
     flags.at(0).wait_until(Cmp::Eq, 1).await?;
     let waiting: Vec<_> = locks.iter().map(Lock::lock).collect();
@@ -124,7 +124,7 @@ async fn a_waiter_dies(world: World) -> Result<()> {
         let _waiting: Vec<_> = locks.iter().map(Lock::lock).collect();
         ctx.inc(flag.at(0), 3).await?;
         flag.at(0).wait_until(Cmp::Eq, 1).await?;
-        die();
+        kill_this();
     }
     if me == 3 {
         flag.at(0).wait_until(Cmp::Eq, 1).await?;

@@ -49,10 +49,16 @@ where
 fn die(world: &World) -> Error {
     const HOW: &str = "was killed by signal 9 (SIGKILL)";
     if std::env::var_os("OXSHMEM_JOB").is_some() {
-        kill_process(getpid(), Sent::KILL).expect("it is this process");
+        kill_this();
     }
     LocalCluster::lose(world, HOW).expect("it is in a cluster");
     Error::PeLost { pe: world.my_pe(), view: 0, how: HOW.to_owned() }
+}
+
+/// This process is killed.
+fn kill_this() -> ! {
+    kill_process(getpid(), Sent::KILL).expect("it is this process");
+    unreachable!("it is killed")
 }
 
 fn is_lost<T: std::fmt::Debug>(outcome: Result<T>, lost: usize, views: std::ops::RangeInclusive<u64>) {

@@ -6,7 +6,7 @@ use oxshmem::{Error, Rejected, Result, Survivors, prelude::*};
 
 use crate::{
     common::{Job, Random, test_name, time_limit},
-    die, go_on,
+    go_on, kill_this,
 };
 
 /// This process is killed soon, in the middle of something.
@@ -14,7 +14,7 @@ fn die_soon(random: &mut Random) {
     let soon = Duration::from_micros(random.below(400));
     std::thread::spawn(move || {
         std::thread::sleep(soon);
-        die();
+        kill_this();
     });
 }
 
@@ -192,7 +192,7 @@ async fn something_is_left(world: World) -> Result<()> {
     words.slice(..).fill(world.my_pe() as u64 + 5);
     world.barrier_all().await?;
     if world.my_pe() == 1 {
-        die();
+        kill_this();
     }
     world.losses().next().await;
     let is_near = world.my_pe() == 0;
@@ -212,7 +212,7 @@ async fn teams_and_contexts(world: World) -> Result<()> {
     let me = world.my_pe();
     world.barrier_all().await?;
     if me == 1 {
-        die();
+        kill_this();
     }
     while world.barrier_all().await.is_ok() {}
     let team = left(&world).await?.team;

@@ -7,7 +7,7 @@ use oxshmem::{Error, Rejected, RejoinStream, Result, Survivors, Unclaimed, prelu
 
 use crate::{
     common::{Job, Random, test_name, time_limit},
-    die, go_on,
+    go_on, kill_this,
 };
 
 /// Elements of the memory that all have from the beginning.
@@ -126,7 +126,7 @@ async fn rounds(world: World, rounds: u64, seldom: u64) -> Result<()> {
             let soon = Duration::from_micros(random.below(3000));
             std::thread::spawn(move || {
                 std::thread::sleep(soon);
-                die();
+                kill_this();
             });
         }
         match member.step(rounds).await {

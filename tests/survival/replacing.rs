@@ -4,7 +4,7 @@ use oxshmem::{Error, Rejected, Result, prelude::*};
 
 use crate::{
     common::{Job, test_name, time_limit},
-    die, go_on,
+    go_on, kill_this,
 };
 
 /// The PEs that are killed, one after the other: among them the first of the job, and of each host.
@@ -47,7 +47,7 @@ async fn go_through(
     let me = world.my_pe();
     while round < LOST.len() {
         if LOST[round] == me {
-            die();
+            kill_this();
         }
         // The next loss ends it, whatever is under way.
         let lost = loop {

@@ -2,6 +2,7 @@
 //! (`OpenSHMEM 1.6 §9.4`).
 
 pub mod agree;
+mod leftovers;
 pub(crate) mod places;
 mod rebuilt;
 mod split;

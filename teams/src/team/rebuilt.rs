@@ -4,22 +4,18 @@
 //! has ended what its revoked teams did, and flushed what it has sent: the places of these are free
 //! again after it.
 
-use std::{future::poll_fn, sync::Arc, task::Poll};
-
-use oxshmem_base::{Error, Result, wakes::StoredWaker};
+use oxshmem_base::{Error, Result};
 use oxshmem_job::TeamRound;
-use oxshmem_net::Net;
 use oxshmem_ops::Members;
-use oxshmem_progress::{
-    activity::{Activity, Call},
-    flight::Flight,
-};
+use oxshmem_progress::activity::{Activity, Call};
 
-use super::survivors::MemberState;
+use super::{
+    leftovers::{forget, settle},
+    survivors::MemberState,
+};
 use crate::{
-    hosts::Wire,
     memory::scratch::TEAMS,
-    queue::{Core, TeamConfig, registry::Registry},
+    queue::{Core, TeamConfig},
     team::Team,
 };
 
@@ -58,12 +54,7 @@ impl Team {
             for team in registry.teams().into_iter().filter(|team| team.group.revoked().is_some()) {
                 team.idle().await;
             }
-            if let Some(net) = pe.net()
-                && let Err(error) = settled(&**net).await
-            {
-                // What was to come to a PE that is lost. The next `quiet` reports it.
-                pe.offloaded().report_later(None, error);
-            }
+            settle(pe).await;
             let given = MemberState {
                 completed: 0,
                 number: registry.next_number(),
@@ -78,9 +69,7 @@ impl Team {
                 .map(|bytes| MemberState::decode(bytes))
                 .collect::<Option<_>>()
                 .ok_or_else(malformed)?;
-            if let Some(net) = pe.net() {
-                forget_revoked(&**net, registry).await;
-            }
+            forget(pe, |place| registry.is_revoked(place)).await;
             pe.let_in_replacements(view)?;
             registry.give_back_revoked();
             let number = all.iter().map(|given| given.number).max().unwrap_or_default();
@@ -116,28 +105,6 @@ impl Team {
             }
             attempt += 1;
         }
-    }
-}
-
-/// Waits until all that this PE has sent is where it was sent to.
-async fn settled(net: &dyn Net) -> Result<()> {
-    let flight = Arc::new(Flight::default());
-    let landing = Arc::clone(&flight);
-    net.settle(Box::new(move |settled| landing.land(settled)));
-    poll_fn(|cx| flight.poll(cx)).await
-}
-
-/// Drops the messages of teams that are revoked, of which no PE sends any more.
-async fn forget_revoked(net: &dyn Net, registry: &Registry) {
-    let is_stale = |tag| registry.is_revoked(Wire::place_of(tag));
-    while net.forget(&is_stale) {
-        // Some are coming just now, from PEs that are there.
-        let mut first = true;
-        poll_fn(|cx| {
-            StoredWaker::of(cx.waker()).wake();
-            if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }
-        })
-        .await;
     }
 }
 

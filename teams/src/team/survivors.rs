@@ -12,6 +12,7 @@ use oxshmem_ops::Members;
 use oxshmem_progress::activity::{Activity, Call};
 use oxshmem_spaces::{Losses, Pe};
 
+use super::leftovers::{forget, settle};
 use crate::{
     memory::scratch::TEAMS,
     queue::{
@@ -105,6 +106,10 @@ impl Team {
             (0..team.n()).map(|pe| team.world_pe(pe)).collect()
         };
         let malformed = || Error::bootstrap(CALL, "what the members gave is malformed");
+        if core.group.revoked().is_some() {
+            core.idle().await;
+            settle(pe).await;
+        }
         let mut attempt = 0;
         loop {
             let registry = &core.registry;
@@ -115,6 +120,11 @@ impl Team {
                 more: mine.clone(),
             };
             let (view, all) = core.regroup(&members, given.encode()).await?;
+            if core.group.revoked().is_some() {
+                // Source and destination of what has failed are the program's again once all have
+                // done that.
+                forget(pe, |place| place == core.place && registry.is_revoked(place)).await;
+            }
             let left = members.iter().zip(&all).filter(|(_, given)| !given.is_empty());
             let (left, all): (Vec<usize>, Vec<&Vec<u8>>) = left.map(|(&pe, given)| (pe, given)).unzip();
             let all: Vec<MemberState> = all

@@ -105,6 +105,18 @@ impl Mailbox {
         (receives, messages)
     }
 
+    /// Takes out all receives and messages whose tag `is_stale`.
+    pub(super) fn take_stale(&mut self, is_stale: &dyn Fn(u64) -> bool) -> (Vec<Receive>, Vec<Message>) {
+        let (mut receives, mut messages) = (Vec::new(), Vec::new());
+        for (_, queue) in self.0.extract_if(.., |&(_, tag), _| is_stale(tag)) {
+            match queue {
+                Queue::Receives(all) => receives.extend(all),
+                Queue::Messages(all) => messages.extend(all),
+            }
+        }
+        (receives, messages)
+    }
+
     fn take<T>(&mut self, pe: usize, tag: u64, take: impl FnOnce(&mut Queue) -> Option<T>) -> Option<T> {
         let Entry::Occupied(mut entry) = self.0.entry((pe, tag)) else { return None };
         let taken = take(entry.get_mut());

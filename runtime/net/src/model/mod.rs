@@ -8,6 +8,7 @@
 //!
 //! In [virtual time](Simulation) it shows what a job would take on a network of any size.
 
+mod aloft;
 mod clock;
 mod delivery;
 mod departures;
@@ -320,6 +321,21 @@ unsafe impl Net for Model {
         Ok(())
     }
 
+    fn settle(&self, done: Completion) {
+        let aloft = Arc::clone(&self.here.aloft);
+        let settled = move |flushed| aloft.when_there(Box::new(move || complete(done, flushed)));
+        self.flush(None, Box::new(settled));
+    }
+
+    fn forget(&self, is_stale: &dyn Fn(u64) -> bool) -> bool {
+        let (receives, messages) = self.here.mailbox().take_stale(is_stale);
+        for Receive { done, .. } in receives {
+            complete(done, Err(Error::bootstrap("net", "the team is revoked")));
+        }
+        messages.into_iter().for_each(|message| message.tell_sender(Ok(())));
+        false
+    }
+
     fn lose(&self, pe: usize, view: u64, how: &str) {
         self.here.lose(pe, view, how, self.wires.ports.iter().filter_map(OnceLock::get));
     }
@@ -352,10 +368,12 @@ unsafe impl Mail for Model {
             return target.deliver(&self.here, tag, Message::Lent { from, len, done });
         }
         let here = Arc::clone(&self.here);
+        let on_its_way = here.aloft.leaves();
         if len > EAGER {
             return self.awaited("send").go(due, done, move |awaited, done| {
                 awaited.go(target.takes_in(&here), done, move |_, done| {
                     target.deliver(&here, tag, Message::Lent { from, len, done });
+                    drop(on_its_way);
                 });
             });
         }
@@ -365,7 +383,10 @@ unsafe impl Mail for Model {
         self.send_off(due, move || {
             let taken_in = target.takes_in(&here);
             let origin = Arc::clone(&here);
-            delivery.eager(taken_in, &origin, move || target.deliver(&here, tag, Message::Copied(bytes)));
+            delivery.eager(taken_in, &origin, move || {
+                target.deliver(&here, tag, Message::Copied(bytes));
+                drop(on_its_way);
+            });
         });
         complete(done, Ok(()));
     }

@@ -30,6 +30,7 @@ use oxshmem_progress::{
 
 use super::{
     EAGER, Sent,
+    aloft::Aloft,
     clock::{Clock, Moment},
     copied,
     departures::Departures,
@@ -62,6 +63,7 @@ pub(super) struct Port {
     /// What went wrong with an operation that is not awaited.
     spoilt: Mutex<Option<Error>>,
     pub(super) departures: Departures,
+    pub(super) aloft: Arc<Aloft>,
     messages: AtomicU64,
     bytes: AtomicU64,
 }
@@ -91,6 +93,7 @@ impl Port {
             failure: OnceLock::new(),
             spoilt: Mutex::default(),
             departures: Departures::default(),
+            aloft: Arc::default(),
             messages: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         }
