@@ -181,7 +181,8 @@ fn blocks_are_allocated_and_freed_among_those_that_are_left() {
             assert_eq!(ended.status, 0, "{hosts} hosts: {ended:?}");
             let lost = ended.stderr.matches("the job goes on").count();
             assert!(lost >= 6, "{}", ended.stderr);
-            assert_eq!(ended.stdout.matches("is left").count(), 8 - lost, "{}", ended.stdout);
+            // One may have been about to die when it said so.
+            assert!((8 - lost..=2).contains(&ended.stdout.matches("is left").count()), "{}", ended.stdout);
         }
     }
 }
