@@ -10,7 +10,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use oxshmem::Error;
+use oxshmem::{Error, Team};
 
 use crate::{
     call::{Call, CtxHandle, is_invalid},
@@ -59,7 +59,12 @@ export!("shmemx_team_survivors", |name| (
 ) -> c_int {
     let call = Call::long(name);
     call.not_null("new_team", new_team, 1);
-    let (made, status) = match teams::find(call, team).map(|team| call.outcome(|| team.survivors())) {
+    let world = call.global.world;
+    let survivors = |team: &'static Team| async move {
+        // Those of the world share its memory, too.
+        if team == world.team() { world.survivors().await } else { team.survivors().await }
+    };
+    let (made, status) = match teams::find(call, team).map(|team| call.outcome(|| survivors(team))) {
         None | Some(Err(Error::Unsupported { .. } | Error::TeamsExhausted { .. })) => (None, NO_TEAM),
         Some(Err(error)) if is_survived(call.global.world, &error) => (None, PE_LOST),
         Some(Err(error)) => call.failed(None, error),

@@ -12,6 +12,7 @@ use std::{
 };
 
 use oxshmem::{Error, LocalCluster, Result, World};
+use oxshmem_base::wakes::StoredWaker;
 
 use crate::{
     common::Random,
@@ -167,7 +168,7 @@ impl Future for Player {
         let me = self.world.my_pe();
         let now = self.world.simulation().map(|simulation| simulation.now()).unwrap_or_default();
         if !self.course.is_next(me, now) {
-            cx.waker().wake_by_ref();
+            StoredWaker::of(cx.waker()).wake();
             return Poll::Pending;
         }
         if let Some(polls) = self.has_begun() {

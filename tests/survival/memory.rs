@@ -181,7 +181,7 @@ fn blocks_are_allocated_and_freed_among_those_that_are_left() {
             assert_eq!(ended.status, 0, "{hosts} hosts: {ended:?}");
             let lost = ended.stderr.matches("the job goes on").count();
             assert!(lost >= 6, "{}", ended.stderr);
-            // One may have been about to die when it said so.
+            // One may have been about to die after that line.
             assert!((8 - lost..=2).contains(&ended.stdout.matches("is left").count()), "{}", ended.stdout);
         }
     }

@@ -92,6 +92,12 @@ int main(void) {
     CHECK(shmem_team_n_pes(team) == 3 && shmem_team_my_pe(team) == (me == 3 ? 2 : me));
     for (int i = 0; i < 3; i++) CHECK(shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD) == left[i] && completed[i] > 0);
     CHECK(completed[3] == 9999);
+    long *more = shmem_calloc(8, sizeof *more);
+    CHECK(more != NULL);
+    shmem_long_p(&more[1], 300 + me, left[(shmem_team_my_pe(team) + 1) % 3]);
+    shmem_quiet();
+    CHECK(shmem_team_sync(team) == 0 && more[1] == 300 + left[(shmem_team_my_pe(team) + 2) % 3]);
+    shmem_free(more);
     shmem_team_t again;
     CHECK(shmemx_team_survivors(team, &again, NULL) == 0 && shmem_team_n_pes(again) == 3);
     for (int round = 0; round < 100; round++) {

@@ -68,8 +68,8 @@ pub(super) trait LastingWords: Send + Sync {
     fn home_name(&self) -> u16;
     /// How many losses this PE knows of.
     fn view(&self) -> u16;
-    /// Whether the PE of this name was lost behind the first view, and up to the second: it may have
-    /// a replacement.
+    /// Whether the PE of this name was lost behind the first view, and up to the second: it may
+    /// have a replacement.
     fn was_lost(&self, name: u16, views: [u16; 2]) -> bool;
     /// Replaces the home PE's word if it is `cond`, and returns what it was.
     fn replace_home(&self, cond: u64, value: u64) -> impl Future<Output = Result<u64>> + Send;

@@ -4,9 +4,9 @@ use std::ptr::NonNull;
 
 use rustix::mm::munmap;
 
-/// The addresses of a [`HostMap`](super::HostMap). The process gets them back when the map and the last handle to
-/// them are dropped. While a handle outlives the map, nothing else is mapped at them, and an access
-/// to them faults.
+/// The addresses of a [`HostMap`](super::HostMap). The process gets them back when the map and the
+/// last handle to them are dropped. While a handle outlives the map, nothing else is mapped at
+/// them, and an access to them faults.
 #[derive(Debug)]
 pub struct Addresses {
     pub(super) start: NonNull<u8>,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use oxshmem_base::{Error, Result};
-use oxshmem_job::{Loss, Losses, Rejoined};
+use oxshmem_base::{Error, Result, settings::SpacePlan};
+use oxshmem_job::{Bootstrap, Loss, Losses, Rejoined};
 
 use super::Pe;
 
@@ -52,6 +52,15 @@ impl Pe {
             Some(losses) => is_there(losses, self.me, pe),
         }
     }
+}
+
+/// An error if this is a replacement in a job that has none.
+pub(super) fn check_replacement(bootstrap: &dyn Bootstrap, spaces: &SpacePlan) -> Result<()> {
+    if !bootstrap.placement().is_replacement || spaces.gpu.is_none() {
+        return Ok(());
+    }
+    let what = "a job with a GPU space has no replacements of PEs (oshrun --respawn)";
+    Err(Error::Unsupported { what: what.to_owned() })
 }
 
 #[cold]

@@ -107,10 +107,7 @@ impl Pe {
         let in_process = bootstrap.in_process();
         let devices = Devices::find(&*bootstrap, &settings).await?;
         let spaces = SpacePlan::explained(&settings, &devices.has, devices.why.as_deref())?;
-        if bootstrap.placement().is_replacement && spaces.gpu.is_some() {
-            let what = "a job with a GPU space has no replacements of PEs (oshrun --respawn)";
-            return Err(Error::Unsupported { what: what.to_owned() });
-        }
+        losses::check_replacement(&*bootstrap, &spaces)?;
         let layout = PartitionLayout::of(&settings, spaces.cpu)?;
         let far = bootstrap.placement().hosts.n_hosts() > 1;
         let places = Places::new(&settings, &spaces, &layout, far);

@@ -216,7 +216,8 @@ pub(super) static GROUPS: &[Group] = &[
         section: LOSSES,
         rust: Some("Team::survivors"),
         brief: "makes a team of the members that are left",
-        text: "Called by all of them. They have contiguous numbers, in the order of the old ones.",
+        text: "Called by all of them. They have contiguous numbers, in the order of the old ones. Those of SHMEM_TEAM_WORLD allocate \
+               and free symmetric memory among themselves from then on; what was allocated before stays.",
         forms: &[kinds_of(
             "shmemx_team_survivors",
             "int",

@@ -6,7 +6,10 @@ use oxshmem_base::sync::{Mutex, lock};
 
 /// How many there are, and what is to be done when there are none.
 #[derive(Default)]
-pub(super) struct Aloft(Mutex<(usize, Vec<Box<dyn FnOnce() + Send>>)>);
+pub(super) struct Aloft(Mutex<(usize, Vec<Then>)>);
+
+/// What is to be done then.
+type Then = Box<dyn FnOnce() + Send>;
 
 /// A message, until it has come or is lost.
 pub(super) struct OnItsWay(Arc<Aloft>);
@@ -19,7 +22,7 @@ impl Aloft {
     }
 
     /// Has `then` run when none of those that have left is on its way: at once if none is.
-    pub(super) fn when_there(&self, then: Box<dyn FnOnce() + Send>) {
+    pub(super) fn when_there(&self, then: Then) {
         {
             let mut state = lock(&self.0);
             if state.0 > 0 {

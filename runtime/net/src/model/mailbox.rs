@@ -108,12 +108,14 @@ impl Mailbox {
     /// Takes out all receives and messages whose tag `is_stale`.
     pub(super) fn take_stale(&mut self, is_stale: &dyn Fn(u64) -> bool) -> (Vec<Receive>, Vec<Message>) {
         let (mut receives, mut messages) = (Vec::new(), Vec::new());
-        for (_, queue) in self.0.extract_if(.., |&(_, tag), _| is_stale(tag)) {
+        self.0.retain(|&(_, tag), queue| {
             match queue {
-                Queue::Receives(all) => receives.extend(all),
-                Queue::Messages(all) => messages.extend(all),
+                _ if !is_stale(tag) => return true,
+                Queue::Receives(all) => receives.extend(all.drain(..)),
+                Queue::Messages(all) => messages.extend(all.drain(..)),
             }
-        }
+            false
+        });
         (receives, messages)
     }
 
