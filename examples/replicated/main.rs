@@ -112,6 +112,9 @@ async fn run(world: &World, options: Options, begin: u64) -> Result<(), Failure>
         let temporary = || std::env::temp_dir().join(format!("replicated-{}", std::process::id()));
         let folder = std::path::absolute(options.history.clone().unwrap_or_else(temporary))?;
         std::fs::create_dir_all(&folder)?;
+        if std::fs::read_dir(&folder)?.next().is_some() {
+            return Err(format!("{} is not empty", folder.display()).into());
+        }
         let begin = now();
         plan = Some(Plan { folder, begin, end: begin + options.seconds * 1_000_000_000, killed: 0 });
     }

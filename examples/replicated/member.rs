@@ -24,6 +24,8 @@ use crate::{
 const ROUND: Duration = Duration::from_millis(5);
 /// Nanoseconds.
 const SECOND: u64 = 1_000_000_000;
+/// How long the PEs serve before they try again to let replacements in.
+const RETRY: u64 = SECOND / 10;
 /// No PE is killed that close to the end.
 const QUIET_END: u64 = 2 * SECOND;
 /// How long a replacement is waited for in the end.
@@ -99,8 +101,8 @@ pub(crate) struct Member {
     /// Those that are there.
     pub(crate) team: Team,
     rejoined: RejoinStream,
-    /// Whether a replacement waits.
-    is_awaited: bool,
+    /// When replacements are to be let in, if one waits.
+    rebuild_at: Option<u64>,
     pub(crate) store: Arc<Store>,
     pub(crate) ports: Ports,
     /// None until this PE has it from another.
@@ -136,8 +138,8 @@ impl Member {
         let random = u64::from(std::process::id());
         let ports = Ports::default();
         let plan = plan.filter(|_| !is_replacement && world.my_pe() == 0);
-        let (is_awaited, is_over) = (false, false);
-        let mut this = Self { world, team, rejoined, is_awaited, store, ports, plan, kills, is_over, random };
+        let (rebuild_at, is_over) = (None, false);
+        let mut this = Self { world, team, rejoined, rebuild_at, store, ports, plan, kills, is_over, random };
         let store = this.store.clone();
         let mut epoch = store.halt().await;
         match this.settle(&mut epoch).await {
@@ -181,7 +183,7 @@ impl Member {
         stop: &watch::Sender<bool>,
     ) -> oxshmem::Result<bool> {
         while self.rejoined.next().now_or_never().is_some() {
-            self.is_awaited = true;
+            self.rebuild_at = Some(now());
         }
         let mut decision = None;
         if self.team.my_pe() == 0 {
@@ -230,7 +232,7 @@ impl Member {
         let Some(plan) = &self.plan else { return Decision::GoOn };
         let (n, now) = (self.team.n_pes(), now());
         let is_whole = n == self.world.n_pes();
-        if self.is_awaited && !is_whole {
+        if self.rebuild_at.is_some_and(|at| at <= now) && !is_whole {
             return Decision::Rebuild;
         }
         if now >= plan.end && (is_whole || !self.kills || now >= plan.end + LAST_WAIT) {
@@ -249,16 +251,19 @@ impl Member {
     async fn rebuild(&mut self) -> oxshmem::Result<()> {
         let store = self.store.clone();
         let mut epoch = store.halt().await;
-        self.is_awaited = false;
+        self.rebuild_at = None;
         match self.world.rebuilt().await {
             Ok(world) => (self.team, self.world) = (world.team().clone(), world),
             // Another is missing.
             Err(Error::PeLost { .. }) => {
+                self.rebuild_at = Some(now() + RETRY);
                 store.resume(epoch);
                 return Ok(());
             }
             Err(error) => return Err(error),
         }
+        // Those that are let in.
+        while self.rejoined.next().now_or_never().is_some() {}
         match self.settle(&mut epoch).await {
             // No operation begins meanwhile: the store may be half filled.
             Err(Error::PeLost { .. }) => self.recover(epoch).await,
@@ -294,6 +299,10 @@ impl Member {
         let _ = self.world.context().quiet().await;
         let Survivors { team, .. } = self.world.survivors().await?;
         self.team = team;
+        // The PE that has decided that one is killed may be that one.
+        if let Some(plan) = &mut self.plan {
+            plan.killed = plan.killed.max(now().saturating_sub(plan.begin) / SECOND);
+        }
         *epoch = Epoch::new(&self.world, &self.team);
         let ended = self.store.memory.words.at(ENDED);
         for &pe in &epoch.members {
