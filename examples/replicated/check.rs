@@ -15,7 +15,7 @@ use std::{
     fmt,
 };
 
-use crate::history::{Entry, History, Outcome, Request};
+use super::history::{Entry, History, Outcome, Request};
 
 /// What a history shows. Times are in nanoseconds.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use crate::history::{History, Outcome};
+use super::history::{History, Outcome};
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 420.0;
