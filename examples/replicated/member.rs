@@ -335,21 +335,17 @@ impl Member {
     }
 }
 
-/// Waits until the others let this replacement in. None if they have ended.
+/// Waits until the others let this replacement in. None if they do not, since they have ended.
 async fn join(mut world: World) -> Result<Option<(World, Team, Memory)>, Failure> {
+    let given_up = now() + 2 * LAST_WAIT;
     loop {
         match world.rebuilt().await {
             Ok(whole) => {
                 world = whole;
                 break;
             }
-            Err(Error::PeLost { .. }) => {
-                let (me, n) = (world.my_pe(), world.n_pes());
-                if (0..n).all(|pe| pe == me || world.is_lost(pe)) {
-                    return Ok(None);
-                }
-                tokio::time::sleep(ROUND).await;
-            }
+            Err(Error::PeLost { .. }) if now() < given_up => tokio::time::sleep(ROUND).await,
+            Err(Error::PeLost { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
     }
