@@ -39,6 +39,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    #[allow(dead_code, reason = "tests look at the numbers")]
     pub(crate) fn is_right(&self) -> bool {
         (self.lost, self.stale) == (0, 0)
     }

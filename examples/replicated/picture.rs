@@ -101,9 +101,9 @@ pub(crate) fn svg(history: &History) -> String {
 
 fn span(nanos: u64) -> String {
     match nanos {
-        ..1_000 => format!("{nanos} ns"),
-        ..1_000_000 => format!("{} µs", nanos / 1_000),
-        ..1_000_000_000 => format!("{} ms", nanos / 1_000_000),
+        0..1_000 => format!("{nanos} ns"),
+        1_000..1_000_000 => format!("{} µs", nanos / 1_000),
+        1_000_000..1_000_000_000 => format!("{} ms", nanos / 1_000_000),
         _ => format!("{} s", nanos / 1_000_000_000),
     }
 }
