@@ -17,10 +17,10 @@ fn a_replicated_store_loses_no_acknowledged_write_and_returns_no_old_value() {
         return println!("skipped: cargo was not asked to build the examples");
     }
     for hosts in ["1", "2"] {
-        // The last of the example's arguments is in the place of a program.
+        // The last argument of the example is in the place of a program.
         let job = Job::of_program("--kill", 4).hosts(hosts).launcher_args(&["--on-loss=continue"]);
-        let job = job.launcher_args(&["--respawn", "100"]).through(example.clone());
-        let ended = job.launcher_args(&["--seconds=6"]).end(|| ());
+        let example = example.to_str().expect("a path in UTF-8");
+        let ended = job.launcher_args(&["--respawn", "100", "--", example, "--seconds=6"]).end(|| ());
         assert_eq!(ended.status, 0, "{hosts} hosts: {ended:?}");
         assert!(ended.stderr.matches("the job goes on").count() >= 2, "{hosts} hosts: {ended:?}");
         assert!(ended.stdout.contains(" acknowledged writes, 0 lost\n0 stale reads\n"), "{ended:?}");
