@@ -206,7 +206,6 @@ impl Member {
                         if let Err(error) = recorder.killed(pe) {
                             eprintln!("replicated: {error}");
                         }
-                        // SAFETY: it ends this process.
                         let _ = rustix::process::kill_process(
                             rustix::process::getpid(),
                             rustix::process::Signal::KILL,

@@ -3,7 +3,7 @@
 //! | request | answer |
 //! |---|---|
 //! | `GET /KEY` | the value |
-//! | `PUT /KEY` with a number as body | 204, or 503 if a PE was lost, and it is unknown whether the value was set |
+//! | `PUT /KEY` with a number as body | 204, or 503 if a PE was lost and the value may be set |
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
