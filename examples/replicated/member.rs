@@ -152,7 +152,8 @@ impl Member {
         Ok(Some(this))
     }
 
-    /// Takes part until the end, as long as which this PE has `clients`. `stop` is to end them.
+    /// Takes part until the end. `clients` says how many run on this PE still, and `stop` has them
+    /// end.
     pub(crate) async fn run(
         &mut self,
         recorder: &Arc<Recorder>,
@@ -161,12 +162,12 @@ impl Member {
     ) -> Result<(), Failure> {
         let store = self.store.clone();
         while !self.is_over {
-            let ends = match self.step(recorder, clients, stop).await {
-                Ok(ends) => ends,
+            let recovers = match self.step(recorder, clients, stop).await {
+                Ok(ended) => ended,
                 Err(Error::PeLost { .. }) => true,
                 Err(error) => return Err(error.into()),
             };
-            if ends {
+            if recovers {
                 // Others may not know that it is the end, if a PE is lost now.
                 let epoch = store.halt().await;
                 self.recover(epoch).await?;
