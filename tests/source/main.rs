@@ -2,6 +2,7 @@
 
 mod compile_fail;
 mod readme;
+mod replicated;
 mod send_sync;
 mod service_picture;
 mod unsafe_rules;

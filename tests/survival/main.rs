@@ -9,6 +9,7 @@ mod memory;
 mod namespaces;
 mod random;
 mod replacing;
+mod service;
 
 mod cluster;
 
