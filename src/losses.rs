@@ -34,7 +34,8 @@ impl World {
         LossStream(self.pe().losses().map(|losses| LossWatch::new(losses, 0)))
     }
 
-    /// Whether PE `pe` is lost, in a job that goes on, as far as this PE knows. Not collective.
+    /// Whether PE `pe` is lost, in a job that goes on, as far as this PE knows: one that has a
+    /// replacement is, until [`rebuilt`](Self::rebuilt) has let that in. Not collective.
     ///
     /// ```
     /// # use oxshmem::prelude::*;
@@ -228,8 +229,8 @@ impl World {
     ///
     /// # Errors
     /// [`Error::PeLost`] on every PE if one is lost and has no replacement yet: it may be called
-    /// again. [`Error::Unsupported`] in a job that ends when a PE is
-    /// lost.
+    /// again. [`Error::Bootstrap`] on a replacement if others have left the job already.
+    /// [`Error::Unsupported`] in a job that ends when a PE is lost.
     ///
     /// ```no_run
     /// # async fn serve(_: &oxshmem::World) -> oxshmem::Result<()> { Ok(()) }

@@ -254,8 +254,8 @@ impl Member {
         self.rebuild_at = None;
         match self.world.rebuilt().await {
             Ok(world) => (self.team, self.world) = (world.team().clone(), world),
-            // Another is missing.
-            Err(Error::PeLost { .. }) => {
+            // Another is missing, or has ended.
+            Err(Error::PeLost { .. } | Error::Bootstrap { .. }) => {
                 self.rebuild_at = Some(now() + RETRY);
                 store.resume(epoch);
                 return Ok(());
@@ -345,7 +345,7 @@ async fn join(mut world: World) -> Result<Option<(World, Team, Memory)>, Failure
                 break;
             }
             Err(Error::PeLost { .. }) if now() < given_up => tokio::time::sleep(ROUND).await,
-            Err(Error::PeLost { .. }) => return Ok(None),
+            Err(Error::PeLost { .. } | Error::Bootstrap { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
     }

@@ -134,3 +134,31 @@ fn a_replacement_takes_the_place_of_a_pe_that_is_lost() {
         assert_eq!(ended.stderr.matches("the job goes on").count(), 4, "{ended:?}");
     }
 }
+
+/// PE 1 is killed, and the others leave without its replacement.
+async fn the_others_leave(world: World) -> Result<()> {
+    if world.is_replacement() {
+        let left = world.rebuilt().await;
+        assert!(left.as_ref().is_err_and(|error| error.to_string().contains("has left the job already")));
+        println!("it comes too late: {}", left.unwrap_err());
+        return Ok(());
+    }
+    world.barrier_all().await?;
+    if world.my_pe() == 1 {
+        kill_this();
+    }
+    let mut rejoined = world.rejoined();
+    assert_eq!(rejoined.next().await, 1);
+    Ok(())
+}
+
+#[test]
+fn a_replacement_that_the_others_do_not_let_in_learns_that_they_have_left() {
+    let _limit = time_limit(60);
+    for hosts in ["1", "2"] {
+        let job = Job::new(test_name!(), 4).hosts(hosts).launcher_args(&["--respawn", "1"]);
+        let ended = go_on(job, the_others_leave);
+        assert_eq!(ended.status, 0, "{hosts} hosts: {ended:?}");
+        assert!(ended.stdout.contains("it comes too late"), "{ended:?}");
+    }
+}

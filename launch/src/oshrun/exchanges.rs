@@ -273,10 +273,12 @@ impl Exchanges {
             // What one that was lost since has given is of no use any more.
             let of_living = |(&pe, given): (&usize, &Option<(u64, Vec<u8>)>)| match given {
                 Some((_, bytes)) if !is_missing(pe, &round) => bytes.clone(),
+                _ if round.key == TeamRound::REBUILT && has_left[pe] => TeamRound::LEFT.to_vec(),
                 _ => Vec::new(),
             };
             let all: Vec<Vec<u8>> = round.members.iter().zip(&round.given).map(of_living).collect();
-            are_all_back |= round.key == TeamRound::REBUILT && !all.iter().any(Vec::is_empty);
+            are_all_back |= round.key == TeamRound::REBUILT
+                && !all.iter().any(|given| given.is_empty() || *given == TeamRound::LEFT);
             let answer = Message::new(Kind::Regrouped).value(view).with_body(wire::pack(&all))?;
             for (&pe, given) in round.members.iter().zip(&round.given) {
                 if let Some((ticket, _)) = given.as_ref().filter(|_| !is_missing(pe, &round)) {

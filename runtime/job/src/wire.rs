@@ -120,6 +120,8 @@ impl TeamRound {
     /// The key of the rounds in which replacements come in: of all PEs that are there, whenever
     /// their teams were made.
     pub const REBUILT: [u64; 2] = [u64::MAX; 2];
+    /// What a PE that has left in good order gives there.
+    pub const LEFT: [u8; 1] = [0];
 
     /// The body of the message.
     pub fn encode(&self) -> Vec<u8> {

@@ -37,8 +37,9 @@ impl Team {
     /// PEs, the replacements included. Gives `mine` to the others.
     ///
     /// # Errors
-    /// [`Error::PeLost`] if a PE is lost and has no replacement yet, or has left;
-    /// [`Error::Unsupported`] in a job that ends when a PE is lost, and [`Error::TeamsExhausted`].
+    /// [`Error::PeLost`] if a PE is lost and has no replacement yet; [`Error::Bootstrap`] if one has
+    /// left; [`Error::Unsupported`] in a job that ends when a PE is lost, and
+    /// [`Error::TeamsExhausted`].
     #[doc(hidden)]
     pub async fn rebuilt(&self, mine: &[u8]) -> Result<Rebuilt> {
         const CALL: &str = "rebuilt";
@@ -118,11 +119,14 @@ impl Core {
         let round = TeamRound { key: TeamRound::REBUILT, view: u64::MAX, members, given };
         let _shown = pe.board().enter(&Activity::new(Call::Rebuilt));
         let (view, all) = pe.bootstrap().regroup(round).await?;
+        if let Some(left) = all.iter().position(|given| *given == TeamRound::LEFT) {
+            return Err(Error::bootstrap("rebuilt", format!("PE {left} has left the job already")));
+        }
         let mut given = Vec::with_capacity(all.len());
         for (number, bytes) in all.into_iter().enumerate() {
             let Some((&first, rest)) = bytes.split_first() else {
                 pe.check_there(number)?;
-                let how = "it has left the job".to_owned();
+                let how = "it has no replacement yet".to_owned();
                 return Err(Error::PeLost { pe: number, view, how });
             };
             if first != time {
