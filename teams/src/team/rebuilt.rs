@@ -37,8 +37,8 @@ impl Team {
     /// PEs, the replacements included. Gives `mine` to the others.
     ///
     /// # Errors
-    /// [`Error::PeLost`] if a PE is lost and has no replacement yet; [`Error::Bootstrap`] if one has
-    /// left; [`Error::Unsupported`] in a job that ends when a PE is lost, and
+    /// [`Error::PeLost`] if a PE is lost and has no replacement yet; [`Error::Bootstrap`] if one
+    /// has left; [`Error::Unsupported`] in a job that ends when a PE is lost, and
     /// [`Error::TeamsExhausted`].
     #[doc(hidden)]
     pub async fn rebuilt(&self, mine: &[u8]) -> Result<Rebuilt> {
