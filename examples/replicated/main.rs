@@ -7,9 +7,10 @@
 //! second.
 //!
 //! ```text
-//! oshrun -np 4 target/release/examples/replicated                 # for a second
-//! oshrun -np 4 --on-loss=continue --respawn 100 target/release/examples/replicated --seconds 60 --kill
-//! target/release/examples/replicated --check DIR --picture latencies.svg   # what --history DIR left
+//! cd target/release/examples
+//! oshrun -np 4 ./replicated                                       # for a second
+//! oshrun -np 4 --on-loss=continue --respawn 100 ./replicated --seconds 60 --kill
+//! ./replicated --check DIR --picture latencies.svg                # what --history DIR left
 //! ```
 
 mod check;

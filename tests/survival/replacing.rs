@@ -1,6 +1,6 @@
 //! Replacements of PEs that were lost: `oshrun --respawn`.
 
-use oxshmem::{Error, Rejected, Result, prelude::*};
+use oxshmem::{Error, InitOptions, Rejected, Result, prelude::*, settings::Settings};
 
 use crate::{
     common::{Job, test_name, time_limit},
@@ -160,5 +160,42 @@ fn a_replacement_that_the_others_do_not_let_in_learns_that_they_have_left() {
         let ended = go_on(job, the_others_leave);
         assert_eq!(ended.status, 0, "{hosts} hosts: {ended:?}");
         assert!(ended.stdout.contains("it comes too late"), "{ended:?}");
+    }
+}
+
+/// A world ends before another begins, of which PE 1 is replaced.
+async fn a_second_world(first: World) -> Result<()> {
+    let world = if first.is_replacement() {
+        first.rebuilt().await?
+    } else {
+        first.finalize().await?;
+        let settings = Settings::from_env()?;
+        let world = oxshmem::init_with(InitOptions::from(settings).survive_loss()).await?;
+        let mut rejoined = world.rejoined();
+        last_barrier(&world).await?;
+        if world.my_pe() == 1 {
+            kill_this();
+        }
+        assert_eq!(rejoined.next().await, 1);
+        world.rebuilt().await?
+    };
+    world.barrier_all().await?;
+    println!("PE {} is in a whole world", world.my_pe());
+    if !first.is_replacement() {
+        world.finalize().await?;
+        std::process::exit(0);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_world_that_is_not_the_first_lets_replacements_in() {
+    let _limit = time_limit(60);
+    let machines = &crate::MACHINES[..];
+    for placement in [&["--fake-hosts", "1"][..], &["--fake-hosts", "2"], machines] {
+        let job = Job::new(test_name!(), 4).launcher_args(placement).env("SHMEM_NET_INTERFACES=lo");
+        let ended = go_on(job.launcher_args(&["--respawn", "1"]), a_second_world);
+        assert_eq!(ended.status, 0, "{placement:?}: {ended:?}");
+        assert_eq!(ended.stdout.matches("is in a whole world").count(), 4, "{placement:?}: {ended:?}");
     }
 }

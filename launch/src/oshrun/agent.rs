@@ -427,6 +427,7 @@ impl<'a> Agent<'a> {
                     if !self.exchanges.is_replaced(pe) {
                         self.boards.joined(pe);
                     }
+                    self.exchanges.joined(pe);
                     self.inside[pe] = true;
                 } else if kind == Kind::Survives && pe == self.plan.pes.start {
                     // The leader offers nothing more.
@@ -434,6 +435,8 @@ impl<'a> Agent<'a> {
                 } else if kind == Kind::Finalized {
                     self.inside[pe] = false;
                     self.boards.left(pe, |pe| self.inside[pe]);
+                    // Rounds are the launcher's.
+                    let _ = self.exchanges.left(pe);
                 }
                 let value = message.value;
                 message.into_body().map(|body| {

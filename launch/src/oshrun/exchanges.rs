@@ -157,6 +157,17 @@ impl Exchanges {
         kept.given.iter().map(|given| given[pe].clone()).collect()
     }
 
+    /// PE `pe` takes part from now on: again, if it has left before. What was kept is of a job that
+    /// is over then.
+    pub(super) fn joined(&mut self, pe: usize) {
+        let again = std::mem::take(&mut self.has_left[pe]);
+        if let Some(kept) = self.kept.as_mut().filter(|kept| again && kept.is_whole) {
+            kept.is_whole = false;
+            kept.given.clear();
+            kept.offers.iter_mut().for_each(Vec::clear);
+        }
+    }
+
     /// PE `pe` has left in good order.
     pub(super) fn left(&mut self, pe: usize) -> io::Result<Mail> {
         self.has_left[pe] = true;
@@ -253,7 +264,7 @@ impl Exchanges {
         self.complete_rounds()
     }
 
-    /// Answers the rounds in which nobody is missing that is not lost.
+    /// Answers the rounds in which no PE is missing that is not lost.
     fn complete_rounds(&mut self) -> io::Result<Mail> {
         let view = self.view as i32;
         let mut mail = Mail::new();

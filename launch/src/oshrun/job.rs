@@ -333,6 +333,7 @@ impl<'a> Job<'a> {
         let mail = match message.kind {
             Kind::Join => {
                 let is_replaced = self.exchanges.is_replaced(pe);
+                self.exchanges.joined(pe);
                 if let Some(boards) = self.reach.boards().filter(|_| !is_replaced) {
                     boards.joined(pe);
                 }

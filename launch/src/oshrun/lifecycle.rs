@@ -266,6 +266,8 @@ impl Lifecycle {
                 ),
             );
         }
+        // Its init is not over, if it has called it again.
+        (self.pes[pe].survives, self.was_whole) = (false, false);
         let missed = self.pes.iter().position(|other| !other.alive && other.inits < inits)?;
         self.lost(missed, 1, "exited with status 0 without init, which other PEs are in")
     }

@@ -330,7 +330,7 @@ impl Completed {
 }
 
 impl State {
-    /// Takes out the first exchange, if nobody is missing in it.
+    /// Takes out the first exchange, if no PE is missing in it.
     fn complete(&mut self) -> Option<Completed> {
         self.exchanges.front().filter(|first| first.missing == 0)?;
         let Exchange { given, round, .. } = self.exchanges.pop_front()?;

@@ -91,7 +91,7 @@ impl Lost {
         self.rounds.iter().for_each(|open| open.round.wake());
     }
 
-    /// Takes out the rounds in which nobody is missing that is not lost.
+    /// Takes out the rounds in which no PE is missing that is not lost.
     fn take_complete(&mut self) -> Vec<(Arc<Round<Regrouped>>, Regrouped)> {
         let view = self.view();
         let Self { losses, rounds } = self;
