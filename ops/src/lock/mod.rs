@@ -22,6 +22,8 @@
 //! | `words` | its words, as one PE reaches them |
 //! | `shown` | what the PE's activity board shows of a lock |
 
+#[cfg(test)]
+mod explore;
 mod lasting;
 mod local;
 mod queue;

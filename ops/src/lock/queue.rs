@@ -78,13 +78,12 @@ pub(super) async fn leave(words: &impl Words) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use std::{
-        collections::HashSet,
         future::poll_fn,
         sync::Mutex,
         task::{Context, Poll, Waker},
     };
 
-    use super::*;
+    use super::{super::explore::explore, *};
     use crate::wait::Cmp;
 
     /// What a PE does next to the memory of the model.
@@ -264,18 +263,6 @@ mod tests {
         ((memory.tail, memory.nodes.clone(), memory.got.clone(), seen), able)
     }
 
-    /// Goes everywhere that some interleaving leads to.
-    fn explore(pes: &[&[bool]]) -> usize {
-        let (mut reached, mut paths) = (HashSet::new(), vec![Vec::new()]);
-        while let Some(path) = paths.pop() {
-            let (state, able) = run(pes, &path);
-            if reached.insert(state) {
-                paths.extend((0..able).map(|choice| [&path[..], &[choice]].concat()));
-            }
-        }
-        reached.len()
-    }
-
     const SET: bool = false;
     const TEST: bool = true;
 
@@ -288,7 +275,7 @@ mod tests {
             &[&[SET, SET], &[TEST], &[SET]],
             &[&[SET], &[SET], &[SET], &[TEST]],
         ] {
-            assert!(explore(pes) > 1000, "PEs meet at many points");
+            assert!(explore(|path| run(pes, path)) > 1000, "PEs meet at many points");
         }
     }
 }
