@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem::{Result, prelude::*};
+use oxshmem::{Error, Result, prelude::*};
 use rustix::process::{Pid, Signal as Sent, kill_process};
 
 use crate::{
@@ -76,9 +76,13 @@ impl Relays {
 
     /// Two PEs on each host.
     fn job(&self, test: &'static str, cut: &str) -> Job {
+        self.job_with(test, cut, LEASE)
+    }
+
+    fn job_with(&self, test: &'static str, cut: &str, lease: &str) -> Job {
         let launch = self.folder.join("launch");
         let launch = launch.to_str().expect("a readable path");
-        let args = ["-H", "a:2,b:2", "--lease", LEASE, "--launch-agent", launch];
+        let args = ["-H", "a:2,b:2", "--lease", lease, "--launch-agent", launch];
         let job = Job::new(test, 4).launcher_args(&args);
         let job = job.env(&format!("{FOLDER}={}", self.folder.display())).env(&format!("{CUT}={cut}"));
         match &self.namespaces {
@@ -264,21 +268,40 @@ fn nft(namespace: &str, rules: &str) -> bool {
     nft.status().is_ok_and(|status| status.success())
 }
 
+/// Cuts the PEs of one host off from those of the other, for as long as it says.
+fn cut_the_cable(until: Option<Duration>) {
+    let nets = std::env::var("OXSHMEM_TEST_NETS").expect("it is set");
+    let nets: Vec<String> = nets.split(' ').map(str::to_owned).collect();
+    for net in &nets {
+        let rule = "flush chain inet test in; add rule inet test in meta l4proto tcp drop";
+        assert!(nft(net, rule), "the kernel drops packets");
+    }
+    let Some(until) = until else { return };
+    thread::spawn(move || {
+        thread::sleep(until);
+        nets.iter().for_each(|net| assert!(nft(net, "flush chain inet test in")));
+    });
+}
+
+/// Two namespaces whose packets can be dropped, unless there can be none, and in a PE.
+fn cable_with_a_switch() -> Option<Relays> {
+    let relays = cable()?;
+    if let Some(Namespaces { names }) = &relays.namespaces {
+        let table = "add table inet test; add chain inet test in { type filter hook input priority 0; }";
+        if !names.iter().all(|name| nft(name, table)) {
+            println!("skipped: there is no nft, or this kernel has no such rule (Debian: nftables)");
+            return None;
+        }
+    }
+    Some(relays)
+}
+
 /// PEs of different hosts cannot reach each other for a while, and `oshrun` reaches all of them.
 async fn waits_for_the_cable(world: World) -> Result<()> {
     world.barrier_all().await?;
     if world.my_pe() == 0 {
-        let nets = std::env::var("OXSHMEM_TEST_NETS").expect("it is set");
-        let nets: Vec<String> = nets.split(' ').map(str::to_owned).collect();
-        for net in &nets {
-            let rule = "flush chain inet test in; add rule inet test in meta l4proto tcp drop";
-            assert!(nft(net, rule), "the kernel drops packets");
-        }
         // The report comes after 11 s.
-        thread::spawn(move || {
-            thread::sleep(Duration::from_secs(25));
-            nets.iter().for_each(|net| assert!(nft(net, "flush chain inet test in")));
-        });
+        cut_the_cable(Some(Duration::from_secs(25)));
     }
     world.barrier_all().await?;
     world.barrier_all().await?;
@@ -289,17 +312,44 @@ async fn waits_for_the_cable(world: World) -> Result<()> {
 #[test]
 fn pes_that_cannot_reach_each_other_say_so_and_wait() {
     let _limit = time_limit(90);
-    let Some(relays) = cable() else { return };
-    if let Some(Namespaces { names }) = &relays.namespaces {
-        let table = "add table inet test; add chain inet test in { type filter hook input priority 0; }";
-        if !names.iter().all(|name| nft(name, table)) {
-            println!("skipped: there is no nft, or this kernel has no such rule (Debian: nftables)");
-            return;
-        }
-    }
+    let Some(relays) = cable_with_a_switch() else { return };
     let ended: Ended = go_on(relays.job(test_name!(), "none"), waits_for_the_cable);
     assert_eq!(ended.status, 0, "{ended:?}");
     let says = |me: usize| ended.stderr.contains(&format!("oxshmem: warning: PE {me} cannot reach PE "));
     assert!((0..4).any(says), "{}", ended.stderr);
     assert!(!ended.stderr.contains("the job goes on"), "{}", ended.stderr);
+}
+
+/// The cable is cut for good: `oshrun` decides which PEs go on.
+async fn goes_on_with_one_host(world: World) -> Result<()> {
+    world.barrier_all().await?;
+    if world.my_pe() == 0 {
+        cut_the_cable(None);
+    }
+    let mut team = world.team().clone();
+    while team.n_pes() > 2 {
+        while team.sync().await.is_ok() {}
+        match team.survivors().await {
+            Ok(survivors) => team = survivors.team,
+            Err(Error::PeLost { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    team.sync().await?;
+    assert_eq!([0, 1, 2, 3].map(|pe| world.is_lost(pe)), [false, false, true, true]);
+    Ok(())
+}
+
+#[test]
+fn of_pes_that_cannot_reach_each_other_for_long_one_host_goes_on() {
+    let _limit = time_limit(150);
+    let Some(relays) = cable_with_a_switch() else { return };
+    let ended: Ended = go_on(relays.job_with(test_name!(), "none", "1"), goes_on_with_one_host);
+    assert_eq!(ended.status, 0, "{ended:?}");
+    for pe in [2, 3] {
+        let lost = ended.stderr.lines().find(|line| line.starts_with(&format!("oshrun: PE {pe} (pid ")));
+        let is_why =
+            |line: &str| line.contains(") was out of reach of PE") && line.contains(" for more than 10 s");
+        assert!(lost.is_some_and(is_why), "{}", ended.stderr);
+    }
 }

@@ -32,7 +32,7 @@ use super::{
     boards::HostBoards,
     events::{JobEvent, PeEvent},
     exchanges::Exchanges,
-    frame::{FromAgent, Incoming, Letter, PASSED_ON, PREAMBLE, ToAgent, VERSION},
+    frame::{FromAgent, Incoming, Letter, PREAMBLE, ToAgent, VERSION, is_passed_on},
     guardian::Guardian,
     here::{Ends, Here},
     input::{Input, InputFrom, StdinTo},
@@ -422,7 +422,7 @@ impl<'a> Agent<'a> {
                 self.exchanges.offer(pe, message)
             }
             Kind::Fetch => self.exchanges.fetch(pe, ticket),
-            kind if PASSED_ON.contains(&kind) => {
+            kind if is_passed_on(kind) => {
                 if kind == Kind::Join {
                     if !self.exchanges.is_replaced(pe) {
                         self.boards.joined(pe);

@@ -30,7 +30,7 @@ use tokio::{
 use super::{
     events::{HostEvent, JobEvent, PeEvent},
     exchanges::Mail,
-    frame::{FromAgent, Incoming, Letter, PASSED_ON, ToAgent, VERSION},
+    frame::{FromAgent, Incoming, Letter, ToAgent, VERSION, is_passed_on},
     input::StdinTo,
     lease::{BEAT, Grants, now},
     options::Fleet,
@@ -373,7 +373,7 @@ impl ReaderWays {
             FromAgent::Started(pids) if pids.len() == pes.len() => of_host(HostEvent::Started(pids)),
             FromAgent::Started(_) => return None,
             FromAgent::Pe { pe, ticket, letter: Letter { kind, value, body } } => {
-                PASSED_ON.contains(&kind).then_some(())?;
+                is_passed_on(kind).then_some(())?;
                 let message = Message::new(kind).ticket(ticket).value(value).with_body(body);
                 JobEvent::Pe(here(pe)?, message.map_or_else(PeEvent::Broken, PeEvent::Message))
             }

@@ -27,11 +27,17 @@ const LONGEST: usize = 1 << 30;
 /// The most bytes that may come before the preamble.
 const BEFORE: usize = 64 << 10;
 
-/// What an agent passes on of what PEs send.
-pub(super) const PASSED_ON: [wire::Kind; 9] = {
+/// Whether an agent passes on what a PE sends of this kind.
+pub(super) fn is_passed_on(kind: wire::Kind) -> bool {
     use wire::Kind::*;
-    [Join, Exchange, Finalized, Abandoned, Abort, Stuck, Survives, Regroup, Knows]
-};
+    match kind {
+        Join | Exchange | Finalized | Abandoned | Abort | Stuck | Survives | Regroup | Knows | Suspects
+        | Reaches => true,
+        // They are among the PEs of its host.
+        Offer | Fetch => false,
+        Regrouped | Exchanged | Offered | GlobalExit | Lost | Loss | Rejoined | Settled => false,
+    }
+}
 
 /// A message to PEs or from one, without descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,6 +24,7 @@ use super::{
     reach::Reach,
     signals::{interrupted, signals},
     start::{NotStarted, Started, Ways, no_thread, start},
+    suspicions::Suspicions,
 };
 
 mod blame;
@@ -53,7 +54,7 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
         Err(NotStarted::Interrupted(signal)) => return Ok(Verdict::of_signal(signal)),
     };
     let outlets = Outlets { output, losses };
-    let mut job = Job::new(places, reach, pids, (events, outlets), options.survival);
+    let mut job = Job::new(places, reach, pids, (events, outlets), options.survival, options.plan.lease);
     early.into_iter().for_each(|event| job.take_event(event));
     for signal in missed {
         if let Some(step) = job.lifecycle.signalled(signal) {
@@ -74,6 +75,7 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
             Some(signal) = signals.recv() => match signal {
                 Signal::TSTP => {
                     job.reach.pause().await;
+                    job.suspicions.begin_again(Instant::now());
                     None
                 }
                 signal => job.lifecycle.signalled(signal),
@@ -104,6 +106,10 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
             () = at(job.reach.beat_at()) => {
                 job.beat();
                 None
+            }
+            () = at(job.suspicions.due()) => {
+                let ends = job.suspicions.decide(Instant::now());
+                ends.and_then(|(pe, why)| job.lifecycle.condemn(pe, why))
             }
             () = at(job.to_replace.front().map(|_| job.replace_at)) => job.replace(),
             () = at(job.leaving.front().map(|&(_, at)| at)) => {
@@ -144,6 +150,7 @@ struct Job<'a> {
     spare: Option<usize>,
     kill_at: Option<Instant>,
     held: Held,
+    suspicions: Suspicions,
     /// PEs of which a replacement is to be started, and when the next one is.
     to_replace: VecDeque<usize>,
     replace_at: Instant,
@@ -188,6 +195,7 @@ impl<'a> Job<'a> {
         pids: Vec<u32>,
         (events, outlets): (mpsc::UnboundedReceiver<JobEvent>, Outlets),
         survival: Survival,
+        lease: Duration,
     ) -> Self {
         Self {
             reach,
@@ -204,6 +212,7 @@ impl<'a> Job<'a> {
             spare: None,
             kill_at: None,
             held: Held::default(),
+            suspicions: Suspicions::new(lease),
             to_replace: VecDeque::new(),
             replace_at: Instant::now(),
             leaving: VecDeque::new(),
@@ -353,6 +362,14 @@ impl<'a> Job<'a> {
             Kind::Abandoned => {
                 self.lifecycle.abandoned(pe);
                 self.leaving.push_back((pe, Instant::now() + TO_BLAME));
+                return None;
+            }
+            Kind::Suspects | Kind::Reaches => {
+                let other = self.lifecycle.inside().into_iter().find(|&other| other as i32 == message.value);
+                if let Some(other) = other.filter(|_| self.lifecycle.goes_on_without()) {
+                    let out_of_reach = message.kind == Kind::Suspects;
+                    self.suspicions.report(pe, other, out_of_reach, Instant::now());
+                }
                 return None;
             }
             Kind::Knows => return self.lifecycle.knows(pe, message.value as u64),

@@ -17,6 +17,10 @@ use super::{
     places::Places,
 };
 
+mod verdict;
+
+pub(super) use verdict::{About, Verdict};
+
 /// How long PEs have between SIGTERM and SIGKILL once the job has failed.
 pub(super) const TO_END: Duration = Duration::from_millis(300);
 /// How long PEs have to end after a signal that was forwarded to them.
@@ -49,35 +53,6 @@ pub(super) struct Survival {
     pub(super) on_loss: OnLoss,
     /// How many replacements are started.
     pub(super) respawns: usize,
-}
-
-/// How the job ended, as far as one can tell from outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Verdict {
-    pub(super) status: u8,
-    pub(super) message: Option<String>,
-    /// What the message is about.
-    pub(super) about: About,
-}
-
-impl Verdict {
-    /// That of a job that was ended by a signal before it had begun.
-    pub(super) fn of_signal(signal: Signal) -> Self {
-        let signal = signal.as_raw();
-        let message = Some(format!("the job was ended by {}", signal_name(signal)));
-        Self { status: Exit::Signal(signal).code(), message, about: About::Nothing }
-    }
-}
-
-/// What a message is about, which decides of which PEs it says what they were in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum About {
-    /// This PE: the message says what every other was in.
-    Pe(usize),
-    /// The job: the message says what all PEs were in.
-    All,
-    /// Something else.
-    Nothing,
 }
 
 /// What the launcher itself knows of a PE.
@@ -135,6 +110,8 @@ struct Member {
     is_lost: bool,
     /// How many losses it knows of.
     knows: u64,
+    /// Why it is killed, if it is, so that it is lost.
+    condemned: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +136,7 @@ impl Lifecycle {
             survives: false,
             is_lost: false,
             knows: 0,
+            condemned: None,
         };
         let pes: Vec<_> = pids.map(member).collect();
         let alive = pes.len();
@@ -307,6 +285,7 @@ impl Lifecycle {
             survives: false,
             is_lost: true,
             knows: 0,
+            condemned: None,
         };
         self.leaving.retain(|&other| other != pe);
         self.alive += 1;
@@ -328,8 +307,9 @@ impl Lifecycle {
     }
 
     /// PE `pe` has dropped its world a while ago: if the job goes on, it is to be lost.
-    pub(super) fn stays(&self, pe: usize) -> Option<Step> {
-        (self.goes_on_without() && self.pes[pe].alive && self.pes[pe].inside).then_some(Step::KillPe(pe))
+    pub(super) fn stays(&mut self, pe: usize) -> Option<Step> {
+        let stays = self.pes[pe].inside;
+        stays.then(|| self.condemn(pe, "has dropped its world without finalize".to_owned()))?
     }
 
     /// PE `pe` has left in good order.
@@ -400,7 +380,10 @@ impl Lifecycle {
                 self.verdict.get_or_insert(Verdict { status: exit.code(), message, about: About::Nothing });
                 None
             }
-            Phase::Running if exit != Exit::Status(0) => self.lost(pe, exit.code(), &exit.to_string()),
+            Phase::Running if exit != Exit::Status(0) => {
+                let how = self.pes[pe].condemned.take().unwrap_or_else(|| exit.to_string());
+                self.lost(pe, exit.code(), &how)
+            }
             Phase::Running if self.pes[pe].inside => {
                 self.lost(pe, 1, "exited with status 0 without finalize")
             }
@@ -510,10 +493,20 @@ impl Lifecycle {
 
     /// The launcher cannot go on serving PE `pe`.
     pub(super) fn failed(&mut self, pe: usize, why: &str) -> Option<Step> {
+        let why = format!("cannot be served: {}", one_line(why));
         if self.goes_on_without() {
-            return Some(Step::KillPe(pe));
+            return self.condemn(pe, why);
         }
-        self.lost(pe, 1, &format!("cannot be served: {}", one_line(why)))
+        self.lost(pe, 1, &why)
+    }
+
+    /// PE `pe` is to end, for this reason, so that the job goes on without it.
+    pub(super) fn condemn(&mut self, pe: usize, why: String) -> Option<Step> {
+        let runs = self.goes_on_without() && self.pes[pe].alive;
+        runs.then(|| {
+            self.pes[pe].condemned = Some(why);
+            Step::KillPe(pe)
+        })
     }
 
     /// What PEs exchange cannot be handed out any more.

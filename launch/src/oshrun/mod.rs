@@ -37,6 +37,7 @@ mod recordings;
 mod signals;
 mod slots;
 mod start;
+mod suspicions;
 
 use std::{ffi::OsString, io::Write, os::unix::net::UnixStream, path::Path, process::ExitCode};
 

@@ -97,7 +97,8 @@ struct Arguments {
     launch_agent: Option<String>,
 
     /// How long a host of -H may be out of reach, 2 unless this says otherwise, at least 1: its PEs
-    /// are killed by then, and lost when half of that time more is over
+    /// are killed by then, and lost when half of that time more is over. PEs that reach oshrun but
+    /// not each other have ten times as long
     #[arg(long, value_name = "SECONDS", value_parser = lease, allow_negative_numbers = true)]
     lease: Option<Duration>,
 

@@ -369,6 +369,12 @@ impl Bootstrap for Launched {
         let _ = self.send("init", Message::new(Kind::Survives));
     }
 
+    fn suspects(&self, pe: usize, out_of_reach: bool) {
+        let kind = if out_of_reach { Kind::Suspects } else { Kind::Reaches };
+        // Without a launcher, the process is about to be killed anyway.
+        let _ = self.send("put", Message::new(kind).value(pe as i32));
+    }
+
     fn stuck(&self) -> bool {
         self.send("diagnosis", Message::new(Kind::Stuck)).is_ok()
     }

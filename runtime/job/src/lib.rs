@@ -234,6 +234,10 @@ pub trait Bootstrap: Sealed + Send + Sync + 'static {
     /// Says that init is over on this PE, which goes on without PEs that are lost from now on.
     fn survives(&self) {}
 
+    /// Says that this PE has not reached PE `pe` for a while, or does again: in a job that goes on,
+    /// where only the launcher decides which PE is lost.
+    fn suspects(&self, _pe: usize, _out_of_reach: bool) {}
+
     /// Asks for the end of the whole job with `status`, and says why. PEs in other processes are
     /// ended by the launcher; this one goes on until then.
     fn abort(&self, status: i32, why: &str);

@@ -68,6 +68,10 @@ pub enum Kind {
     Regroup,
     /// PE: it knows of losses, and takes nothing more from those PEs (value: how many).
     Knows,
+    /// PE: it has not reached another one for a while (value: which).
+    Suspects,
+    /// PE: it reaches that one again (value: which).
+    Reaches,
     /// Launcher: what all of them gave (the ticket; value: how many PEs are lost; body, see
     /// [`pack`], in which those that are lost gave nothing).
     Regrouped,
@@ -96,7 +100,7 @@ impl Kind {
         use Kind::*;
         [
             Join, Exchange, Offer, Fetch, Finalized, Abandoned, Abort, Stuck, Survives, Regroup, Knows,
-            Regrouped, Exchanged, Offered, GlobalExit, Lost, Loss, Rejoined, Settled,
+            Suspects, Reaches, Regrouped, Exchanged, Offered, GlobalExit, Lost, Loss, Rejoined, Settled,
         ]
         .into_iter()
         .find(|&kind| kind as u8 == byte)

@@ -20,6 +20,7 @@ impl Job<'_> {
             self.tell(format!("oshrun: {remark}\n"));
         }
         for pe in self.lifecycle.take_losses() {
+            self.suspicions.forget(pe);
             let mail = self.exchanges.lost(pe);
             self.serve(mail);
         }

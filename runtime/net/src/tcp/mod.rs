@@ -62,6 +62,7 @@ use oxshmem_base::{
     Error, Result,
     sync::{Mutex, MutexGuard, lock},
 };
+use oxshmem_job::Bootstrap;
 use oxshmem_memory::op::{Address, Op, Spot};
 use oxshmem_progress::{
     completion::{self, AllParts, Completion, complete},
@@ -108,6 +109,7 @@ pub(super) struct Tcp {
     /// Gets the notifications of other PEs.
     listener: OnceLock<Weak<dyn Listener>>,
     executor: Weak<Executor>,
+    bootstrap: Weak<dyn Bootstrap>,
     helper_waker: Arc<HelperWaker>,
     /// Readable when there is something to do.
     epoll: OwnedFd,

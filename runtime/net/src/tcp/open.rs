@@ -99,6 +99,7 @@ pub(in super::super) async fn connect(
         has_waiting: AtomicBool::new(false),
         listener: OnceLock::new(),
         executor: Arc::downgrade(executor),
+        bootstrap: Arc::downgrade(bootstrap),
         helper_waker: Arc::clone(executor.helper_waker()),
         epoll,
         closing: AtomicBool::new(false),

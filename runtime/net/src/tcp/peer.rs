@@ -280,7 +280,7 @@ impl TcpPeer {
         if self.goes_on {
             socket.break_after(REPORTED_AFTER);
         }
-        (self.link, self.trouble, self.blocked) = (Connection::Up(socket), None, false);
+        (self.link, self.blocked) = (Connection::Up(socket), false);
         true
     }
 
@@ -304,14 +304,24 @@ impl TcpPeer {
 
     /// Why it is out of reach, if it is for a while and stays so as long as it takes: once.
     pub(super) fn complaint(&mut self) -> Option<String> {
-        let goes_on = self.goes_on && !matches!(self.link, Connection::Gone(_));
-        let trouble = self.trouble.as_mut().filter(|trouble| goes_on && !trouble.reported)?;
+        let suspicious = match &self.link {
+            Connection::Gone(_) | Connection::Up(_) => false,
+            // Its kernel has answered, and it will, once it runs.
+            Connection::Connecting(_, attempt) if attempt.next.is_some() => false,
+            Connection::Connecting(..) | Connection::Down(_) => self.goes_on,
+        };
+        let trouble = self.trouble.as_mut().filter(|trouble| suspicious && !trouble.reported)?;
         if trouble.since.elapsed() < REPORTED_AFTER {
             return None;
         }
         trouble.reported = true;
         let address = self.addresses.first().map_or(String::new(), |address| format!(" ({address})"));
         Some(format!("{address}: {}", trouble.why))
+    }
+
+    /// It is connected. Whether it was reported to be out of reach.
+    pub(super) fn is_reached_again(&mut self) -> bool {
+        self.trouble.take().is_some_and(|trouble| trouble.reported)
     }
 
     /// When there is something to do that no socket shows.

@@ -127,6 +127,9 @@ impl Tcp {
         if !inner.up.contains(&pe) {
             inner.up.push(pe);
         }
+        if inner.peers[pe].as_deref_mut().is_some_and(TcpPeer::is_reached_again) {
+            self.report_reach(pe, false, events);
+        }
         self.write(inner, pe, events);
     }
 
@@ -338,11 +341,22 @@ impl Tcp {
     fn suspect(&self, pe: usize, why: String, events: &mut Effects) {
         let me = self.me;
         tracing::warn!(target: "oxshmem::net", pe, why, "a PE is out of reach");
+        self.report_reach(pe, true, events);
         events.push_back(Effect::Later(Box::new(move || {
             report(format_args!(
                 "oxshmem: warning: PE {me} cannot reach PE {pe}{why}; unless oshrun says that it is lost, what is under \
                  way to it waits until it can be reached"
             ));
+        })));
+    }
+
+    /// Has the launcher know whether this PE reaches another one.
+    fn report_reach(&self, pe: usize, out_of_reach: bool, events: &mut Effects) {
+        let bootstrap = Weak::clone(&self.bootstrap);
+        events.push_back(Effect::Later(Box::new(move || {
+            if let Some(bootstrap) = bootstrap.upgrade() {
+                bootstrap.suspects(pe, out_of_reach);
+            }
         })));
     }
 
