@@ -62,7 +62,7 @@ pub async fn init_with(options: impl Into<InitOptions>) -> Result<World> {
     let InitOptions { settings, rendezvous, survives_loss } = options.into();
     check_on_loss(&settings, survives_loss)?;
     let bootstrap: Arc<dyn Bootstrap> = match rendezvous {
-        Some(given) => Arc::new(Met::join(given).await?),
+        Some(given) => Arc::new(Met::join(given, settings.on_loss).await?),
         None => oxshmem_job::from_env(&settings, warn).await?,
     };
     join(bootstrap, settings).await

@@ -4,8 +4,8 @@ use oxshmem::prelude::*;
 
 use crate::busy;
 use crate::common::{Running, kill, test_name, time_limit};
-use crate::namespaces::Namespaces;
-use crate::{Apart, assert_all_well, ends, main_of, talk};
+use crate::namespaces::{Namespaces, ip};
+use crate::{Apart, assert_all_well, ends, losses, main_of, talk};
 
 /// [`talk`], on two hosts.
 async fn talk_far(world: World) -> oxshmem::Result<()> {
@@ -47,8 +47,13 @@ impl Apartment {
     }
 
     fn start(&self, body: impl Fn()) -> Vec<Running> {
+        self.start_with(&[], body)
+    }
+
+    fn start_with(&self, variables: &[&str], body: impl Fn()) -> Vec<Running> {
         let start = |pe: usize| {
             let job = self.apart.job(pe).env("SHMEM_NET=tcp");
+            let job = variables.iter().fold(job, |job, variable| job.env(variable));
             let within = self.namespaces.as_ref().map(|it| &*it.names[pe / 2]);
             within
                 .map_or_else(|| self.apart.job(pe), |name| job.within(&["ip", "netns", "exec", name]))
@@ -98,4 +103,46 @@ fn pe_0_listens_on_all_interfaces_where_the_address_is_not_its_own() {
     };
     let [here, there] = ADDRESSES;
     assert_all_well(vec![start(0, there), start(1, here), start(2, here), start(3, here)]);
+}
+
+/// The hosts are cut off from each other for good, once all PEs are there.
+async fn two_go_on(world: World) -> oxshmem::Result<()> {
+    let lost = |outcome: oxshmem::Result<()>| match outcome {
+        Err(oxshmem::Error::PeLost { pe, how, .. }) => {
+            assert!(pe >= 2 && how == "gave no sign of life for 2 s", "PE {pe} {how}");
+        }
+        other => panic!("the other host is lost, and here is {other:?}"),
+    };
+    // Until the cut.
+    lost(
+        async {
+            loop {
+                world.barrier_all().await?
+            }
+        }
+        .await,
+    );
+    let mut losses = world.losses();
+    let pes = [losses.next().await.pe, losses.next().await.pe];
+    assert!(pes.contains(&2) && pes.contains(&3), "{pes:?}");
+    let survivors = world.survivors().await?;
+    assert_eq!(survivors.team.n_pes(), 2);
+    let words = world.alloc_zeroed::<u64>(1).await?;
+    survivors.team.sync().await?;
+    Ok(world.free(words).await?)
+}
+
+#[test]
+fn a_host_that_is_cut_off_from_pe_0_is_lost_and_its_processes_are_killed() {
+    let _limit = time_limit(90);
+    let Some(job) = Apartment::new(test_name!()) else { return };
+    let variables = ["SHMEM_ON_LOSS=continue", "SHMEM_RENDEZVOUS_LEASE=2"];
+    let all = job.start_with(&variables, || losses::main_of(two_go_on));
+    let Some(namespaces) = &job.namespaces else { return drop(ends(all)) };
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    let cut = &namespaces.names[1];
+    assert!(ip(&format!("-n {cut} link set {cut} down")));
+    for (pe, ended) in ends(all).iter().enumerate() {
+        assert_eq!(ended.status, if pe < 2 { 0 } else { 137 }, "PE {pe}: {ended:?}");
+    }
 }

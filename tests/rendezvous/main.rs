@@ -6,6 +6,7 @@ mod busy;
 mod common;
 mod hosts;
 mod jobs;
+mod losses;
 #[path = "../common/namespaces.rs"]
 mod namespaces;
 mod strangers;

@@ -233,7 +233,7 @@ impl<'a> Agent<'a> {
             guardian,
             here,
             boards: HostBoards::new(places.clone()),
-            exchanges: Exchanges::new(places, plan.has_replacements),
+            exchanges: Exchanges::new(places.hosts().clone(), plan.has_replacements),
             inside: vec![false; plan.n_pes],
             alive,
             plan,

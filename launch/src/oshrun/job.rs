@@ -2,7 +2,10 @@
 
 use std::{collections::VecDeque, io, pin::pin, time::Duration};
 
-use oxshmem_job::wire::{Kind, TELL_NOTHING};
+use oxshmem_job::{
+    suspicions::Suspicions,
+    wire::{Kind, TELL_NOTHING},
+};
 use rustix::process::Signal;
 use tokio::{
     sync::mpsc,
@@ -24,7 +27,6 @@ use super::{
     reach::Reach,
     signals::{interrupted, signals},
     start::{NotStarted, Started, Ways, no_thread, start},
-    suspicions::Suspicions,
 };
 
 mod blame;
@@ -75,7 +77,7 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
             Some(signal) = signals.recv() => match signal {
                 Signal::TSTP => {
                     job.reach.pause().await;
-                    job.suspicions.begin_again(Instant::now());
+                    job.suspicions.begin_again(Instant::now().into_std());
                     None
                 }
                 signal => job.lifecycle.signalled(signal),
@@ -107,8 +109,8 @@ pub(super) async fn run(options: &RunOptions, guardian: &Guardian) -> Result<Ver
                 job.beat();
                 None
             }
-            () = at(job.suspicions.due()) => {
-                let ends = job.suspicions.decide(Instant::now());
+            () = at(job.suspicions.due().map(Instant::from_std)) => {
+                let ends = job.suspicions.decide(Instant::now().into_std(), None);
                 ends.and_then(|(pe, why)| job.lifecycle.condemn(pe, why))
             }
             () = at(job.to_replace.front().map(|_| job.replace_at)) => job.replace(),
@@ -200,7 +202,7 @@ impl<'a> Job<'a> {
         Self {
             reach,
             lifecycle: Lifecycle::new(places.clone(), pids.into_iter(), survival),
-            exchanges: Exchanges::new(places.clone(), survival.respawns > 0),
+            exchanges: Exchanges::new(places.hosts().clone(), survival.respawns > 0),
             diagnosis: Diagnosis::new(places),
             last_seen: String::new(),
             looking: Vec::new(),
@@ -368,7 +370,7 @@ impl<'a> Job<'a> {
                 let other = self.lifecycle.inside().into_iter().find(|&other| other as i32 == message.value);
                 if let Some(other) = other.filter(|_| self.lifecycle.goes_on_without()) {
                     let out_of_reach = message.kind == Kind::Suspects;
-                    self.suspicions.report(pe, other, out_of_reach, Instant::now());
+                    self.suspicions.report(pe, other, out_of_reach, Instant::now().into_std());
                 }
                 return None;
             }

@@ -19,7 +19,6 @@ mod attend;
 mod boards;
 mod diagnosis;
 mod events;
-mod exchanges;
 mod frame;
 mod guardian;
 mod here;
@@ -37,11 +36,11 @@ mod recordings;
 mod signals;
 mod slots;
 mod start;
-mod suspicions;
 
 use std::{ffi::OsString, io::Write, os::unix::net::UnixStream, path::Path, process::ExitCode};
 
 use oxshmem_base::printable::{printable, printable_lines};
+use oxshmem_job::exchanges;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::trace;

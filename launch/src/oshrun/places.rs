@@ -24,7 +24,7 @@ impl Places {
         Self { hosts: Arc::new(hosts), names: names.into_iter().collect() }
     }
 
-    pub(super) fn hosts(&self) -> &Hosts {
+    pub(super) fn hosts(&self) -> &Arc<Hosts> {
         &self.hosts
     }
 

@@ -11,10 +11,12 @@
 pub mod cipher;
 mod claim;
 mod common;
+pub mod exchanges;
 pub mod foreign;
 pub mod job;
 pub mod joining;
 pub mod launched;
+pub mod lease;
 pub mod lifeline;
 pub mod local;
 pub mod losses;
@@ -24,6 +26,7 @@ pub mod proof;
 pub mod rendezvous;
 pub mod single;
 pub mod suite;
+pub mod suspicions;
 pub mod wire;
 
 use std::{
@@ -303,16 +306,17 @@ pub async fn from_env(settings: &Settings, warn: impl FnOnce(&Foreign)) -> Resul
     if let Some(launched) = Launched::from_env()? {
         return Ok(if goes_on { launched.go_on()? } else { Arc::new(launched) });
     }
+    // What was set for the purpose goes before what a launcher sets anyway.
+    if let Some(given) = Rendezvous::from_settings(settings)? {
+        return Ok(Arc::new(Met::join(given, settings.on_loss).await?));
+    }
     if goes_on {
         // Nothing else decides which PE is lost.
         return Err(Error::Unsupported {
-            what: "SHMEM_ON_LOSS=continue is for jobs that oshrun starts (oshrun --on-loss=continue)"
+            what: "SHMEM_ON_LOSS=continue is for jobs that oshrun starts (oshrun --on-loss=continue), and for those \
+                   without a launcher (SHMEM_RENDEZVOUS)"
                 .to_owned(),
         });
-    }
-    // What was set for the purpose goes before what a launcher sets anyway.
-    if let Some(given) = Rendezvous::from_settings(settings)? {
-        return Ok(Arc::new(Met::join(given).await?));
     }
     if let Some(pmix) = Pmix::from_env().await? {
         return Ok(Arc::new(pmix));

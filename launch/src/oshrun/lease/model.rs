@@ -187,7 +187,7 @@ impl State {
         Self {
             now: 0,
             lifecycle,
-            exchanges: Exchanges::new(places, false),
+            exchanges: Exchanges::new(places.hosts().clone(), false),
             grants,
             hosts: [host(), host()],
             pes: Default::default(),

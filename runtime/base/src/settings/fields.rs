@@ -123,6 +123,9 @@ pub struct Settings {
     pub rendezvous_secret: Option<PathBuf> = None,
     /// How long they wait for each other: `SHMEM_RENDEZVOUS_TIMEOUT`.
     pub rendezvous_timeout: Duration = Duration::from_secs(60),
+    /// How long one may give no sign of life, in a job that goes on when a PE is lost:
+    /// `SHMEM_RENDEZVOUS_LEASE`.
+    pub rendezvous_lease: Duration = Duration::from_secs(5),
     /// What becomes of a job that has lost a PE: `SHMEM_ON_LOSS`.
     pub on_loss: OnLoss = OnLoss::default(),
     /// What leads to PEs of other hosts: `SHMEM_NET`.

@@ -465,6 +465,21 @@ pub static TABLE: &[Setting] = &[
         show: |from| from.rendezvous_timeout.as_secs().to_string(),
     },
     Setting {
+        name: "SHMEM_RENDEZVOUS_LEASE",
+        deprecated: &[],
+        default: "5",
+        values: "an integer",
+        unit: "s",
+        effect: "How long a process of a job without a launcher that goes on when a PE is lost may give no sign of life to PE 0, at least 1. Then it is \
+                 killed, and lost when half of that time more is over.",
+        same_on_all_pes: true,
+        read: Read::Text(|to, text| match integer(MOST_SECONDS, text)? {
+            0 => Err("it is at least 1".to_owned()),
+            seconds => Ok(to.rendezvous_lease = Duration::from_secs(seconds)),
+        }),
+        show: |from| from.rendezvous_lease.as_secs().to_string(),
+    },
+    Setting {
         name: "SHMEM_ON_LOSS",
         deprecated: &[],
         default: "end",

@@ -229,7 +229,7 @@ fn what_pes_compare_is_independent_of_how_it_was_written() {
     assert_ne!(compared("511M"), compared("512M"));
     let names: Vec<_> = compared("1").into_iter().map(|(name, _)| name).collect();
     assert_eq!(
-        names[..15],
+        names[..16],
         [
             "SHMEM_SYMMETRIC_SIZE",
             "SHMEM_SYMMETRIC_PARTITION<n>",
@@ -243,12 +243,13 @@ fn what_pes_compare_is_independent_of_how_it_was_written() {
             "SHMEM_GPU_EMULATE_PES",
             "SHMEM_CHECK_ALLOC",
             "SHMEM_FENCE",
+            "SHMEM_RENDEZVOUS_LEASE",
             "SHMEM_ON_LOSS",
             "SHMEM_NET",
             "SHMEM_NET_SECURITY"
         ]
     );
-    let (tuning, algorithms) = names[15..].split_last().unwrap();
+    let (tuning, algorithms) = names[16..].split_last().unwrap();
     assert_eq!(*tuning, "SHMEM_TUNING");
     assert!(algorithms.iter().all(|name| name.ends_with("_ALGORITHM")), "{names:?}");
 }

@@ -13,10 +13,16 @@ use std::{
 use oxshmem_base::{Error, Result, span::span};
 use rustix::event::{PollFd, PollFlags};
 
+use crate::{
+    lease::{BEAT, Lease, now},
+    losses::Loss,
+};
+
 use super::{
     Conduct,
     door::LIMIT,
     ending::Ending,
+    fence::Fence,
     frame::{Channel, Frame, FrameKind},
     given::{Rendezvous, refused},
     link::{Link, Over, Stay},
@@ -28,15 +34,23 @@ use super::{
 const PAUSE: Duration = Duration::from_millis(200);
 /// The longest that a connection takes to be made.
 const CONNECTS: Duration = Duration::from_secs(3);
+/// How long a process has to end by itself when its world was dropped in a job that goes on.
+const TO_END: Duration = Duration::from_secs(1);
 /// The longest that the thread sleeps.
 const LONG: Duration = Duration::from_secs(3600);
 
 /// Runs the thread of another PE to its end.
-pub(super) fn run(given: &Rendezvous, secret: &SecretKey, conduct: Conduct, link: &Arc<Link>) {
+pub(super) fn run(
+    given: &Rendezvous,
+    secret: &SecretKey,
+    (conduct, fence): (Conduct, Option<Fence>),
+    link: &Arc<Link>,
+) {
     match join(given, secret, link) {
         Ok(Some(channel)) => {
             link.start(Ok(()));
-            Follower { me: given.pe, conduct, link: Arc::clone(link), channel, over: None, closed: false }
+            let (me, term, link) = (given.pe, given.lease, Arc::clone(link));
+            Follower { me, term, conduct, link, channel, fence, lease: None, over: None, closed: false }
                 .run();
         }
         Ok(None) => {}
@@ -158,9 +172,15 @@ fn admitted(mut channel: Channel, link: &Link) -> Result<Option<Channel>, Obstac
 /// The state of the thread.
 struct Follower {
     me: usize,
+    /// How long a lease is.
+    term: Duration,
     conduct: Conduct,
     link: Arc<Link>,
     channel: Channel,
+    /// In a process of the PE's own, if the job goes on when a PE is lost.
+    fence: Option<Fence>,
+    /// In such a job, once init is over, with the time of the next beat.
+    lease: Option<(Lease, Duration)>,
     over: Option<Ending>,
     /// Nothing more comes from PE 0.
     closed: bool,
@@ -169,8 +189,9 @@ struct Follower {
 impl Follower {
     fn run(&mut self) {
         loop {
+            let beats = self.beat();
             let limit = self.over.as_mut().map_or(LONG, Ending::go_on);
-            self.sleep(limit);
+            self.sleep(limit.min(beats));
             let (requests, stay) = self.link.take();
             for request in requests {
                 self.send(request);
@@ -181,7 +202,32 @@ impl Follower {
                     self.send(Frame::new(FrameKind::Leave));
                     return self.flush();
                 }
-                Stay::Abandoned => return,
+                Stay::Abandoned => return self.end_process(),
+            }
+        }
+    }
+
+    /// Gives a sign of life if it is time to. How long it is until the next one.
+    fn beat(&mut self) -> Duration {
+        let Some((lease, at)) = &mut self.lease else { return LONG };
+        let now = now();
+        if let Some(left) = at.checked_sub(now).filter(|left| !left.is_zero()) {
+            return left;
+        }
+        *at = now + BEAT;
+        if let Some(number) = lease.beat(now) {
+            self.send(Frame::new(FrameKind::Beat).ticket(number));
+        }
+        BEAT
+    }
+
+    /// The PE's world was dropped, in a job that goes on without it: its process ends, before the
+    /// others see that the connection is closed.
+    fn end_process(&self) {
+        if let (Some(fence), Some(_)) = (&self.fence, &self.lease) {
+            fence.set(now() + TO_END);
+            loop {
+                thread::park();
             }
         }
     }
@@ -196,6 +242,13 @@ impl Follower {
     }
 
     fn send(&mut self, frame: Frame) {
+        if frame.kind == FrameKind::Survives {
+            // Before PE 0 counts.
+            let now = now();
+            let lease = Lease::begin(self.term, now);
+            self.fence.iter().for_each(|fence| fence.set(lease.until()));
+            self.lease = Some((lease, now + BEAT));
+        }
         if !self.closed {
             // What fails here is seen where it is read.
             let _ = self.channel.send(frame);
@@ -218,19 +271,39 @@ impl Follower {
     fn take(&mut self, frame: Frame) {
         let pe = frame.ticket as usize;
         match frame.kind {
-            FrameKind::All => self.link.deliver(frame.ticket, frame.body),
+            FrameKind::All | FrameKind::Regrouped => {
+                self.link.deliver(frame.ticket, (frame.value, frame.body));
+            }
+            FrameKind::Acknowledged => {
+                let renewal = self.lease.as_mut().and_then(|(lease, _)| lease.acknowledged(frame.ticket));
+                if let (Some(renewal), Some(fence)) = (renewal, &self.fence) {
+                    fence.set(renewal.until);
+                }
+            }
+            FrameKind::Loss => {
+                let loss = Loss::new(pe, frame.value as u64, &frame.text());
+                if let Some(known) = self.link.lose(loss) {
+                    self.send(known);
+                }
+            }
+            FrameKind::Settled => self.link.settle(frame.value as u64),
             FrameKind::Exit => self.end(Over::Exit { pe, status: frame.value }),
             FrameKind::Gone => self.end(Over::Lost { pe, how: frame.text() }),
-            FrameKind::Close => self.closed = true,
+            FrameKind::Close => self.close(),
             kind => {
                 self.end(Over::Lost { pe: 0, how: format!("it sent {kind:?}, which PE 0 does not send") })
             }
         }
     }
 
+    /// Nothing more comes from PE 0, which decides nothing any more.
+    fn close(&mut self) {
+        (self.closed, self.lease, self.fence) = (true, None, None);
+    }
+
     /// The job is over.
     fn end(&mut self, over: Over) {
-        self.closed = true;
+        self.close();
         self.link.finish(over.clone());
         self.over = self.conduct.ends_process.then(|| Ending::begin(self.me, over));
     }

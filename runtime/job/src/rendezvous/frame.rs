@@ -26,6 +26,19 @@ pub(super) enum FrameKind {
     Leave,
     /// To PE 0: asks for the end of the job (value: status).
     Abort,
+    /// To PE 0: init is over, and the PE goes on without those that are lost from now on.
+    Survives,
+    /// To PE 0: a sign of life (ticket: its number).
+    Beat,
+    /// To PE 0: the PE knows of losses (value: how many).
+    Knows,
+    /// To PE 0: the PE has not reached another one for a while (value: which).
+    Suspects,
+    /// To PE 0: it reaches that one again (value: which).
+    Reaches,
+    /// To PE 0: what the PE gives to the other members of a team that are left (ticket; body: a
+    /// [`TeamRound`](crate::TeamRound)).
+    Regroup,
     /// From PE 0: all PEs are there, and exchanges can begin.
     Start,
     /// From PE 0: the process cannot be in the job (body: why).
@@ -34,6 +47,15 @@ pub(super) enum FrameKind {
     Retry,
     /// From PE 0: all contributions (ticket: that of the exchange; body), if they were wanted.
     All,
+    /// From PE 0: what the members of a team gave (ticket; value: how many PEs are lost; body).
+    Regrouped,
+    /// From PE 0: a sign of life has come (ticket: its number).
+    Acknowledged,
+    /// From PE 0: a PE is gone, and the job goes on (ticket: which; value: how many are gone; body:
+    /// how).
+    Loss,
+    /// From PE 0: all PEs know of losses (value: how many).
+    Settled,
     /// From PE 0: a PE called `global_exit` (ticket: which; value: status).
     Exit,
     /// From PE 0: a PE is gone (ticket: which; body: how).
@@ -45,9 +67,30 @@ pub(super) enum FrameKind {
 impl FrameKind {
     fn from_byte(byte: u8) -> Option<Self> {
         use FrameKind::*;
-        [Give, Leave, Abort, Start, Refuse, Retry, All, Exit, Gone, Close]
-            .into_iter()
-            .find(|&kind| kind as u8 == byte)
+        [
+            Give,
+            Leave,
+            Abort,
+            Survives,
+            Beat,
+            Knows,
+            Suspects,
+            Reaches,
+            Regroup,
+            Start,
+            Refuse,
+            Retry,
+            All,
+            Regrouped,
+            Acknowledged,
+            Loss,
+            Settled,
+            Exit,
+            Gone,
+            Close,
+        ]
+        .into_iter()
+        .find(|&kind| kind as u8 == byte)
     }
 }
 

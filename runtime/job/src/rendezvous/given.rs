@@ -47,6 +47,9 @@ pub struct Rendezvous {
     pub timeout: Duration,
     /// Hosts that each machine simulates. What PE 0 has holds for all.
     pub fake_hosts: Distribution,
+    /// How long a PE may give PE 0 no sign of life, in a job that goes on when a PE is lost. Then
+    /// it is killed, and lost when half of that time more is over.
+    pub lease: Duration,
 }
 
 impl std::fmt::Debug for Rendezvous {
@@ -59,8 +62,10 @@ impl std::fmt::Debug for Rendezvous {
 impl Rendezvous {
     /// Without a secret, for a minute.
     pub fn new(address: impl Into<String>, pe: usize, n_pes: usize) -> Self {
-        let (address, secret, timeout) = (address.into(), None, Duration::from_secs(60));
-        Self { address, pe, n_pes, secret, timeout, fake_hosts: Distribution::default() }
+        let Settings { rendezvous_timeout, rendezvous_lease, .. } = Settings::default();
+        let (secret, fake_hosts) = (None, Distribution::default());
+        let (timeout, lease) = (rendezvous_timeout, rendezvous_lease);
+        Self { address: address.into(), pe, n_pes, secret, timeout, fake_hosts, lease }
     }
 
     /// What settings and the variables of other launchers say; `None` if they name no address.
@@ -109,7 +114,8 @@ impl Rendezvous {
         let n_pes = number(settings.rendezvous_size, ADDRESS_SIZE, "WORLD_SIZE")?;
         let secret = settings.rendezvous_secret.as_deref().map(read_secret).transpose()?;
         let (timeout, fake_hosts) = (settings.rendezvous_timeout, settings.fake_hosts.clone().up_to(n_pes));
-        Ok(Some(Self { address, pe, n_pes, secret, timeout, fake_hosts }))
+        let lease = settings.rendezvous_lease;
+        Ok(Some(Self { address, pe, n_pes, secret, timeout, fake_hosts, lease }))
     }
 
     /// An error unless the numbers and the secret can be used.

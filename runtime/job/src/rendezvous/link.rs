@@ -21,7 +21,8 @@ use rustix::{
     net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair},
 };
 
-use super::frame::Frame;
+use super::frame::{Frame, FrameKind};
+use crate::losses::{Loss, Losses};
 
 /// Both sides hold it.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub(super) struct Link {
     hangs_up: OwnedFd,
     /// What hangs it up.
     end: OwnedFd,
+    /// In a job that goes on without PEs that it has lost.
+    pub(super) losses: Option<Arc<Losses>>,
 }
 
 /// Why the job can go on no more.
@@ -72,12 +75,15 @@ struct Between {
     next_ticket: u64,
     /// Whether all PEs have come, once that is known.
     started: Option<Result<()>>,
-    answers: HashMap<u64, Arc<[u8]>>,
+    answers: HashMap<u64, Answer>,
     over: Option<Over>,
     stay: Stay,
     waiting: Vec<StoredWaker>,
     calls: Calls,
 }
+
+/// A number and a body.
+pub(super) type Answer = (i32, Arc<[u8]>);
 
 /// What is to run when the job is over.
 #[derive(Default)]
@@ -90,11 +96,12 @@ impl std::fmt::Debug for Calls {
 }
 
 impl Link {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(super) fn new(goes_on: bool) -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC;
         let (hangs_up, end) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { shared: Mutex::default(), bell, hangs_up, end })
+        let losses = goes_on.then(Arc::default);
+        Ok(Self { shared: Mutex::default(), bell, hangs_up, end, losses })
     }
 
     // The calls' side.
@@ -116,7 +123,7 @@ impl Link {
     }
 
     /// The answer to the request of this ticket.
-    pub(super) async fn answer(&self, ticket: u64) -> Result<Arc<[u8]>> {
+    pub(super) async fn answer(&self, ticket: u64) -> Result<Answer> {
         self.wait(|shared| match shared.answers.remove(&ticket) {
             Some(answer) => Some(Ok(answer)),
             None => shared.over.clone().map(|over| Err(over.into())),
@@ -210,8 +217,22 @@ impl Link {
         self.change(|shared| shared.started = Some(outcome));
     }
 
-    pub(super) fn deliver(&self, ticket: u64, body: Arc<[u8]>) {
-        self.change(|shared| drop(shared.answers.insert(ticket, body)));
+    pub(super) fn deliver(&self, ticket: u64, answer: Answer) {
+        self.change(|shared| drop(shared.answers.insert(ticket, answer)));
+    }
+
+    /// A PE is lost. What PE 0 is to know of that.
+    pub(super) fn lose(&self, loss: Loss) -> Option<Frame> {
+        let losses = self.losses.as_ref()?;
+        losses.add(loss);
+        Some(Frame::new(FrameKind::Knows).value(losses.view() as i32))
+    }
+
+    /// All PEs know of this number of losses.
+    pub(super) fn settle(&self, view: u64) {
+        if let Some(losses) = &self.losses {
+            losses.settle(view);
+        }
     }
 
     /// Ends all waiting. Only the first reason counts.

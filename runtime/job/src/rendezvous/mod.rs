@@ -7,20 +7,25 @@
 //! ends, whatever its program does. A connection begins with a proof that both ends know the
 //! secret, before which nothing of it is parsed.
 //!
+//! In a job that goes on when a PE is lost, PE 0 also decides which PEs are (`arbiter`). Each of
+//! the others has a [lease](crate::lease) then, which a timer of the kernel holds (`fence`). The
+//! job ends with PE 0.
+//!
 //! PEs of one host share descriptors over a socket of that host alone, as under PMIx.
 
 #[cfg(test)]
 mod tests;
 
+mod arbiter;
 mod door;
 mod ending;
+mod fence;
 mod follow;
 mod frame;
 mod given;
 mod hosts;
 mod link;
 mod proof;
-mod rounds;
 mod serve;
 
 use std::{
@@ -34,18 +39,21 @@ use async_trait::async_trait;
 use oxshmem_base::{
     Error, Result,
     home::Home,
+    settings::OnLoss,
     sync::{Mutex, lock},
 };
 
 use super::{
-    Bootstrap, Offer, Placement,
+    Bootstrap, Offer, Placement, TeamRound,
     claim::Claim,
+    losses::Losses,
     offers::{OfferServer, Sharing},
     wire,
 };
 pub use given::Rendezvous;
 
 use self::{
+    fence::Fence,
     frame::{Frame, FrameKind, WANTS_NOTHING},
     hosts::Place,
     link::{Link, Over, Stay},
@@ -92,22 +100,26 @@ impl Met {
     /// # Errors
     /// [`Error::AlreadyInitialized`] while this process is a PE, and [`Error::Bootstrap`] if what
     /// is given cannot be used, if PEs do not come in time, or if two processes are to be one PE.
-    pub async fn join(given: Rendezvous) -> Result<Self> {
+    pub async fn join(given: Rendezvous, on_loss: OnLoss) -> Result<Self> {
         let claim = Claim::take(given.pe)?;
-        Self::as_pe(given, Some(claim)).await
+        Self::as_pe(given, on_loss, Some(claim)).await
     }
 
     /// As one of the PEs of this process, if there is no claim: it does not end with the job then.
-    async fn as_pe(given: Rendezvous, claim: Option<Claim>) -> Result<Self> {
+    async fn as_pe(given: Rendezvous, on_loss: OnLoss, claim: Option<Claim>) -> Result<Self> {
         const CALL: &str = "init";
         let secret = given.checked()?;
         let (me, n) = (given.pe, given.n_pes);
-        let link = Arc::new(Link::new().map_err(|error| Error::system(CALL, error))?);
+        let failed = |error| Error::system(CALL, error);
+        let goes_on = on_loss == OnLoss::Continue;
+        let link = Arc::new(Link::new(goes_on).map_err(failed)?);
         let conduct = Conduct { ends_process: claim.is_some() };
+        let fence = (goes_on && conduct.ends_process && me > 0).then(Fence::new);
+        let fence = fence.transpose().map_err(failed)?;
         let (shared, fake_hosts) = (Arc::clone(&link), given.fake_hosts.clone());
         let run = move || match given.pe {
             0 => serve::run(given, secret, conduct, shared),
-            _ => follow::run(&given, &secret, conduct, &shared),
+            _ => follow::run(&given, &secret, (conduct, fence), &shared),
         };
         let thread = Builder::new().name("oxshmem-rendezvous".into()).spawn(run);
         let thread = thread.map_err(|error| Error::system(CALL, error))?;
@@ -150,7 +162,7 @@ impl Threaded {
     /// Gives `mine` to all PEs.
     async fn exchange(&self, call: &'static str, mine: Vec<u8>, n: usize) -> Result<Arc<[Vec<u8>]>> {
         let ticket = self.link.ask(Frame::new(FrameKind::Give).body(mine))?;
-        let packed = self.link.answer(ticket).await?;
+        let (_, packed) = self.link.answer(ticket).await?;
         wire::unpack(&packed, n).ok_or_else(|| other_build(call))
     }
 }
@@ -208,6 +220,12 @@ impl Bootstrap for Met {
         drop(lock(&self.claim).take());
     }
 
+    fn abandoned(&self, _how: &str) {
+        if self.home.is_here() {
+            self.service.link.leave(Stay::Abandoned);
+        }
+    }
+
     fn hangs_up(&self) -> Option<BorrowedFd<'_>> {
         Some(self.service.link.hangs_up())
     }
@@ -228,6 +246,29 @@ impl Bootstrap for Met {
 
     fn when_over(&self, call: Box<dyn FnOnce() + Send>) {
         self.service.link.when_over(call);
+    }
+
+    fn losses(&self) -> Option<&Arc<Losses>> {
+        self.service.link.losses.as_ref()
+    }
+
+    async fn regroup(&self, round: TeamRound) -> Result<(u64, Vec<Vec<u8>>)> {
+        const CALL: &str = "survivors";
+        self.home.check(self.placement.pe, CALL)?;
+        let request = Frame::new(FrameKind::Regroup).body(round.encode());
+        let (view, packed) = self.service.link.answer(self.service.link.ask(request)?).await?;
+        let all = wire::unpack(&packed, round.members.len()).ok_or_else(|| other_build(CALL))?;
+        Ok((view as u64, all.to_vec()))
+    }
+
+    fn survives(&self) {
+        // It fails when the job is over, which this PE sees elsewhere.
+        let _ = self.service.link.ask(Frame::new(FrameKind::Survives));
+    }
+
+    fn suspects(&self, pe: usize, out_of_reach: bool) {
+        let kind = if out_of_reach { FrameKind::Suspects } else { FrameKind::Reaches };
+        let _ = self.service.link.ask(Frame::new(kind).value(pe as i32));
     }
 
     fn abort(&self, status: i32, _why: &str) {

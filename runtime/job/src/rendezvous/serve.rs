@@ -10,18 +10,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{Result, report, settings::PeRanges, span::span};
+use oxshmem_base::{Hosts, Result, report, settings::PeRanges, span::span};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::{
+    exchanges::{Exchanges, Mail},
+    lease::BEAT,
+    wire::{Kind, Message},
+};
 
 use super::{
     Conduct,
+    arbiter::Arbiter,
     door::{Door, Visitor},
     ending::Ending,
     frame::{Channel, Frame, FrameKind, WANTS_NOTHING},
     given::{Rendezvous, refused},
     link::{Link, Over, Stay},
     proof::SecretKey,
-    rounds::Rounds,
 };
 
 /// How long a thread that ends tries to send what is unsent.
@@ -39,7 +45,9 @@ pub(super) struct Service {
     door: Door,
     /// By PE; never this one.
     members: Vec<Option<Member>>,
-    rounds: Rounds,
+    exchanges: Exchanges,
+    /// In a job that goes on when a PE is lost.
+    arbiter: Option<Arbiter>,
     since: Instant,
     started: bool,
     over: Option<Over>,
@@ -59,10 +67,25 @@ pub(super) fn run(given: Rendezvous, secret: SecretKey, conduct: Conduct, link: 
     match listen(&given, &link) {
         Ok(listens) => {
             let members = (0..given.n_pes).map(|_| None).collect();
-            let rounds = Rounds::new(given.n_pes);
+            // Which PEs are on one host does not matter here.
+            let exchanges = Exchanges::new(Arc::new(Hosts::one(given.n_pes)), false);
+            let arbiter = link.losses.as_ref().map(|_| Arbiter::new(given.n_pes, given.lease));
             let (door, over, ending) = (Door::new(listens, secret), None, None);
             let started = false;
-            Service { given, conduct, link, door, members, rounds, since, started, over, ending }.run();
+            let service = Service {
+                given,
+                conduct,
+                link,
+                door,
+                members,
+                exchanges,
+                arbiter,
+                since,
+                started,
+                over,
+                ending,
+            };
+            service.run();
         }
         Err(error) => link.start(Err(error)),
     }
@@ -110,7 +133,7 @@ fn bind(given: &Rendezvous) -> io::Result<TcpListener> {
 }
 
 impl Service {
-    fn run(&mut self) {
+    fn run(mut self) {
         self.start_if_all_are_there();
         while let Some(limit) = self.limit() {
             self.sleep(limit);
@@ -118,13 +141,16 @@ impl Service {
             for request in requests {
                 self.take(0, request);
             }
-            if stay != Stay::In {
+            if stay != Stay::In && !(stay == Stay::Left && self.decides_still()) {
                 self.leave(stay);
                 break;
             }
             // First, so that a process that has ended does not stand in the way of the next.
             for pe in 1..self.members.len() {
                 self.serve(pe);
+            }
+            for (pe, how) in self.arbiter.as_mut().map(Arbiter::dead).unwrap_or_default() {
+                self.go_on_without(pe, &how);
             }
             for visitor in self.door.turn() {
                 self.welcome(visitor);
@@ -150,6 +176,9 @@ impl Service {
         let ends = self.ending.as_mut().map(Ending::go_on);
         let door = self.door.deadline().map(|at| at.saturating_duration_since(Instant::now()));
         let mut limit = ends.into_iter().chain(door).min().unwrap_or(LONG);
+        if self.arbiter.is_some() {
+            limit = limit.min(BEAT);
+        }
         if !self.started {
             let left = self.given.timeout.saturating_sub(self.since.elapsed());
             if left.is_zero() {
@@ -257,16 +286,35 @@ impl Service {
     fn take(&mut self, pe: usize, frame: Frame) {
         match frame.kind {
             FrameKind::Give => {
-                let waits = (frame.ticket, frame.value != WANTS_NOTHING);
-                let Some(done) = self.rounds.give(pe, waits, frame.body.to_vec()) else { return };
-                for (pe, &(ticket, wants)) in done.waiting.iter().enumerate() {
-                    let body = if wants { Arc::clone(&done.packed) } else { Arc::default() };
-                    self.send(pe, Frame::new(FrameKind::All).ticket(ticket).body(body));
-                }
+                let wants = frame.value != WANTS_NOTHING;
+                let mail = self.exchanges.exchange(pe, frame.ticket, wants, frame.body.to_vec());
+                self.post(pe, mail);
+            }
+            FrameKind::Regroup => {
+                let mail = self.exchanges.regroup(pe, frame.ticket, &frame.body);
+                self.post(pe, mail);
             }
             FrameKind::Leave => {
                 if let Some(member) = &mut self.members[pe] {
                     member.left = true;
+                }
+                self.arbiter.iter_mut().for_each(|arbiter| arbiter.left(pe));
+                let mail = self.exchanges.left(pe);
+                self.post(pe, mail);
+                self.settle();
+            }
+            FrameKind::Survives => self.arbiter.iter_mut().for_each(|arbiter| arbiter.survives(pe)),
+            FrameKind::Knows => {
+                self.arbiter.iter_mut().for_each(|arbiter| arbiter.knows(pe, frame.value as u64));
+                self.settle();
+            }
+            FrameKind::Suspects | FrameKind::Reaches => {
+                let (other, suspects) = (frame.value as usize, frame.kind == FrameKind::Suspects);
+                self.arbiter.iter_mut().for_each(|arbiter| arbiter.report(pe, other, suspects));
+            }
+            FrameKind::Beat => {
+                if self.arbiter.as_mut().is_some_and(|arbiter| arbiter.acknowledges(pe)) {
+                    self.send(pe, Frame::new(FrameKind::Acknowledged).ticket(frame.ticket));
                 }
             }
             FrameKind::Abort => self.end(Over::Exit { pe, status: frame.value }),
@@ -276,7 +324,7 @@ impl Service {
 
     fn send(&mut self, pe: usize, frame: Frame) {
         if pe == 0 {
-            self.link.deliver(frame.ticket, frame.body);
+            self.link.deliver(frame.ticket, (frame.value, frame.body));
         } else if let Some(member) = &mut self.members[pe] {
             // What fails here fails again when the member is served.
             let _ = member.channel.send(frame);
@@ -287,8 +335,76 @@ impl Service {
     fn lose(&mut self, pe: usize, error: &io::Error) {
         let Some(member) = self.members[pe].take() else { return };
         // Until all are there another process may come in its place.
-        if self.started && !member.left {
-            self.end(Over::Lost { pe, how: how(error, member.channel.from) });
+        if !self.started || member.left {
+            return;
+        }
+        let how = how(error, member.channel.from);
+        match self.arbiter.as_mut().filter(|arbiter| arbiter.goes_on() && self.over.is_none()) {
+            None => self.end(Over::Lost { pe, how }),
+            // Its kernel has closed it, as its process has ended.
+            Some(_) if error.kind() == io::ErrorKind::UnexpectedEof => self.go_on_without(pe, &how),
+            Some(arbiter) => arbiter.give_up(pe, &how),
+        }
+    }
+
+    /// A PE has ended, and the job goes on.
+    fn go_on_without(&mut self, pe: usize, how: &str) {
+        let Some(arbiter) = &mut self.arbiter else { return };
+        let Some(loss) = arbiter.lose(pe, how) else { return };
+        let (how, view, others) = (loss.how.clone(), loss.view, arbiter.staying().collect::<Vec<_>>());
+        report(format_args!("oxshmem: PE {pe} is lost: {how}; the job goes on (view {view})"));
+        self.members[pe] = None;
+        let news = Frame::new(FrameKind::Loss).ticket(pe as u64).value(view as i32);
+        let news = news.body(how.as_bytes());
+        others.into_iter().filter(|&other| other > 0).for_each(|other| self.send(other, news.clone()));
+        if let Some(known) = self.link.lose(loss) {
+            self.take(0, known);
+        }
+        let mail = self.exchanges.lost(pe);
+        self.post(pe, mail);
+        // Of earlier ones, which that PE alone did not know of.
+        self.settle();
+    }
+
+    /// Has all PEs informed if all know of more losses than before.
+    fn settle(&mut self) {
+        let Some(arbiter) = &mut self.arbiter else { return };
+        let Some(view) = arbiter.newly_settled() else { return };
+        let others = arbiter.staying().filter(|&pe| pe > 0).collect::<Vec<_>>();
+        let news = Frame::new(FrameKind::Settled).value(view as i32);
+        others.into_iter().for_each(|other| self.send(other, news.clone()));
+        self.link.settle(view);
+    }
+
+    /// Whether there are others to decide about, although PE 0 has left.
+    fn decides_still(&mut self) -> bool {
+        let goes_on = |arbiter: &&Arbiter| arbiter.goes_on() && self.over.is_none();
+        let Some(arbiter) = self.arbiter.as_ref().filter(goes_on) else { return false };
+        if arbiter.staying().next() == Some(0) {
+            self.take(0, Frame::new(FrameKind::Leave));
+        }
+        self.arbiter.as_ref().is_some_and(|arbiter| arbiter.staying().next().is_some())
+    }
+
+    /// Sends what PEs are to have of what PE `pe` has brought about.
+    fn post(&mut self, pe: usize, mail: io::Result<Mail>) {
+        let mut last: Option<(Message, Arc<[u8]>)> = None;
+        let mut post = |other, message: Message| {
+            // One body for all.
+            let body = match &last {
+                Some((before, body)) if before.shares_body_with(&message) => Arc::clone(body),
+                _ => message.clone().into_body()?.into(),
+            };
+            let kind = if message.kind == Kind::Regrouped { FrameKind::Regrouped } else { FrameKind::All };
+            let frame = Frame::new(kind).ticket(message.ticket).value(message.value);
+            last = Some((message, Arc::clone(&body)));
+            self.send(other, frame.body(body));
+            io::Result::Ok(())
+        };
+        let posted =
+            mail.and_then(|mail| mail.into_iter().try_for_each(|(other, message)| post(other, message)));
+        if let Err(error) = posted {
+            self.lose(pe, &error);
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use oxshmem_base::{Distribution, Error, Result};
+use oxshmem_base::{Distribution, Error, Result, settings::OnLoss};
 
 use super::{Met, Rendezvous};
 use crate::{Bootstrap, suite};
@@ -25,7 +25,7 @@ fn given(address: &str, pe: usize, n: usize) -> Rendezvous {
 }
 
 fn join(given: Rendezvous) -> Result<Met> {
-    suite::runtime().block_on(Met::as_pe(given, None))
+    suite::runtime().block_on(Met::as_pe(given, OnLoss::End, None))
 }
 
 fn refusal(given: Rendezvous) -> String {
@@ -176,7 +176,7 @@ fn a_pe_that_ends_before_all_have_come_may_come_again() {
     thread::scope(|scope| {
         let zero = scope.spawn(|| join(given(&address, 0, 3)).map(check));
         suite::runtime().block_on(async {
-            let first = Met::as_pe(given(&address, 1, 3), None);
+            let first = Met::as_pe(given(&address, 1, 3), OnLoss::End, None);
             let waited = tokio::select! {
                 biased;
                 joined = first => Some(joined),

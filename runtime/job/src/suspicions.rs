@@ -5,15 +5,16 @@
 //! do not reach, or of two alike the one with the higher number. So where a network falls into two
 //! parts, the PEs of the smaller one end.
 
-use std::{collections::BTreeSet, time::Duration};
-
-use tokio::time::Instant;
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 /// For how many leases PEs may be out of each other's reach after the report.
 const LEASES: u32 = 10;
 
 /// All that were reported, and are not over.
-pub(super) struct Suspicions {
+pub struct Suspicions {
     patience: Duration,
     pairs: Vec<Pair>,
 }
@@ -27,12 +28,12 @@ struct Pair {
 
 impl Suspicions {
     /// For a job whose hosts have leases of this length.
-    pub(super) fn new(lease: Duration) -> Self {
+    pub fn new(lease: Duration) -> Self {
         Self { patience: lease * LEASES, pairs: Vec::new() }
     }
 
     /// PE `from` does not reach PE `to`, or does again.
-    pub(super) fn report(&mut self, from: usize, to: usize, out_of_reach: bool, now: Instant) {
+    pub fn report(&mut self, from: usize, to: usize, out_of_reach: bool, now: Instant) {
         let known = self.pairs.iter().position(|pair| (pair.from, pair.to) == (from, to));
         match (known, out_of_reach) {
             (None, true) => self.pairs.push(Pair { from, to, since: now }),
@@ -42,22 +43,22 @@ impl Suspicions {
     }
 
     /// PE `pe` is in the job no more.
-    pub(super) fn forget(&mut self, pe: usize) {
+    pub fn forget(&mut self, pe: usize) {
         self.pairs.retain(|pair| pair.from != pe && pair.to != pe);
     }
 
     /// The job has stood still.
-    pub(super) fn begin_again(&mut self, now: Instant) {
+    pub fn begin_again(&mut self, now: Instant) {
         self.pairs.iter_mut().for_each(|pair| pair.since = now);
     }
 
     /// When a PE is to end, unless it is reached by then.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub fn due(&self) -> Option<Instant> {
         self.pairs.iter().map(|pair| pair.since + self.patience).min()
     }
 
-    /// The PE that is to end now, and why.
-    pub(super) fn decide(&mut self, now: Instant) -> Option<(usize, String)> {
+    /// The PE that is to end now, and why. It is not the one that is `spared`.
+    pub fn decide(&mut self, now: Instant, spared: Option<usize>) -> Option<(usize, String)> {
         if self.due().is_none_or(|due| now < due) {
             return None;
         }
@@ -70,7 +71,8 @@ impl Suspicions {
             self.pairs.iter().filter_map(of).collect()
         };
         let pes: BTreeSet<usize> = self.pairs.iter().flat_map(|pair| [pair.from, pair.to]).collect();
-        let pe = pes.into_iter().max_by_key(|&pe| (others(pe).len(), pe))?;
+        let pes = pes.into_iter().filter(|&pe| Some(pe) != spared);
+        let pe = pes.max_by_key(|&pe| (others(pe).len(), pe))?;
         let others: Vec<String> = others(pe).iter().map(usize::to_string).collect();
         let (pes, others) = (if others.len() == 1 { "PE" } else { "PEs" }, others.join(", "));
         self.forget(pe);
@@ -93,17 +95,18 @@ mod tests {
     }
 
     /// The PEs that end if nothing is reached again.
-    fn ended((mut suspicions, now): (Suspicions, Instant)) -> Vec<usize> {
+    fn ended((mut suspicions, now): (Suspicions, Instant), spared: Option<usize>) -> Vec<usize> {
         let later = now + LEASE * LEASES;
-        assert_eq!(suspicions.decide(later - Duration::from_millis(1)), None, "it is too early");
-        std::iter::from_fn(|| suspicions.decide(later).map(|(pe, _)| pe)).collect()
+        assert_eq!(suspicions.decide(later - Duration::from_millis(1), None), None, "it is too early");
+        std::iter::from_fn(|| suspicions.decide(later, spared).map(|(pe, _)| pe)).collect()
     }
 
     #[test]
     fn the_smaller_part_of_a_network_ends_and_of_two_alike_the_second() {
-        assert_eq!(ended(reported(&[(0, 2), (3, 0), (2, 1), (1, 3)])), [3, 2]);
-        assert_eq!(ended(reported(&[(1, 0), (0, 2), (3, 0)])), [0]);
-        assert_eq!(ended(reported(&[(1, 4), (4, 1)])), [4]);
+        assert_eq!(ended(reported(&[(0, 2), (3, 0), (2, 1), (1, 3)]), None), [3, 2]);
+        assert_eq!(ended(reported(&[(1, 0), (0, 2), (3, 0)]), None), [0]);
+        assert_eq!(ended(reported(&[(1, 0), (0, 2), (3, 0)]), Some(0)), [3, 2, 1]);
+        assert_eq!(ended(reported(&[(1, 4), (4, 1)]), None), [4]);
         assert_eq!(reported(&[]).0.due(), None);
     }
 
@@ -119,6 +122,6 @@ mod tests {
         suspicions.begin_again(now + 3 * LEASE);
         let due = now + 3 * LEASE + LEASE * LEASES;
         let why = "was out of reach of PE 0 for more than 20 s".to_owned();
-        assert_eq!(suspicions.decide(due), Some((1, why)));
+        assert_eq!(suspicions.decide(due, None), Some((1, why)));
     }
 }

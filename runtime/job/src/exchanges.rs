@@ -7,14 +7,15 @@
 use std::{
     collections::{HashMap, VecDeque},
     io,
+    sync::Arc,
 };
 
-use oxshmem_job::wire::{self, Kind, Message, TeamRound};
+use oxshmem_base::Hosts;
 
-use super::places::Places;
+use crate::wire::{self, Kind, Message, TeamRound};
 
 /// Messages, and the PE that each is for.
-pub(super) type Mail = Vec<(usize, Message)>;
+pub type Mail = Vec<(usize, Message)>;
 
 /// How many of its calls a PE may be ahead of others: more than any program awaits at a time. What
 /// others have not come to is kept.
@@ -22,11 +23,11 @@ const AHEAD: u64 = 1024;
 
 /// All exchanges and offers of a job.
 #[derive(Clone)]
-pub(super) struct Exchanges {
+pub struct Exchanges {
     n_pes: usize,
-    places: Places,
+    hosts: Arc<Hosts>,
     /// The exchanges that some PE has not joined yet. They complete in order.
-    exchanges: VecDeque<Exchange>,
+    exchanges: VecDeque<OpenExchange>,
     /// The number of the first of them.
     first: u64,
     /// How many exchanges each PE has joined.
@@ -64,9 +65,6 @@ struct Kept {
     is_whole: bool,
 }
 
-/// A replacement of a PE is in: what it gave in the exchanges.
-pub(super) type Given = Vec<Vec<u8>>;
-
 /// A round that some member has not joined yet.
 #[derive(Clone)]
 struct OpenRound {
@@ -78,7 +76,7 @@ struct OpenRound {
 }
 
 #[derive(Clone)]
-struct Exchange {
+struct OpenExchange {
     /// Each PE's ticket, and whether it wants what all have given.
     tickets: Vec<(u64, bool)>,
     /// Their contributions.
@@ -100,8 +98,7 @@ struct Offers {
 
 impl Exchanges {
     /// What a job exchanges, which keeps what replacements need, if there are to be any.
-    pub(super) fn new(places: Places, has_replacements: bool) -> Self {
-        let hosts = places.hosts();
+    pub fn new(hosts: Arc<Hosts>, has_replacements: bool) -> Self {
         let offers = (0..hosts.n_hosts()).map(|host| Offers::new(hosts.n_pes_of(host) - 1)).collect();
         let n_pes = hosts.n_pes();
         let (joined, fetched) = (vec![0; n_pes], vec![0; n_pes]);
@@ -114,7 +111,7 @@ impl Exchanges {
         });
         Self {
             n_pes,
-            places,
+            hosts,
             exchanges: VecDeque::new(),
             first: 0,
             joined,
@@ -132,34 +129,35 @@ impl Exchanges {
     }
 
     /// Init is over on all PEs: nothing more is kept.
-    pub(super) fn are_whole(&mut self) {
+    pub fn are_whole(&mut self) {
         if let Some(kept) = &mut self.kept {
             kept.is_whole = true;
         }
     }
 
     /// A replacement of PE `pe` is about to join.
-    pub(super) fn replace(&mut self, pe: usize) {
+    pub fn replace(&mut self, pe: usize) {
         if let Some(kept) = &mut self.kept {
             kept.joining.insert(pe, (0, 0));
         }
     }
 
     /// Whether PE `pe` is a replacement that the others have not let in.
-    pub(super) fn is_replaced(&self, pe: usize) -> bool {
+    pub fn is_replaced(&self, pe: usize) -> bool {
         self.kept.as_ref().is_some_and(|kept| kept.joining.contains_key(&pe))
     }
 
-    /// The replacement of PE `pe` is there, and the others may let it in. What it gave.
-    pub(super) fn rejoined(&mut self, pe: usize) -> Given {
-        let Some(kept) = &mut self.kept else { return Given::new() };
+    /// The replacement of PE `pe` is there, and the others may let it in. What it gave in the
+    /// exchanges.
+    pub fn rejoined(&mut self, pe: usize) -> Vec<Vec<u8>> {
+        let Some(kept) = &mut self.kept else { return Vec::new() };
         self.is_back[pe] = true;
         kept.given.iter().map(|given| given[pe].clone()).collect()
     }
 
     /// PE `pe` takes part from now on: again, if it has left before. What was kept is of a job that
     /// is over then.
-    pub(super) fn joined(&mut self, pe: usize) {
+    pub fn joined(&mut self, pe: usize) {
         let again = std::mem::take(&mut self.has_left[pe]);
         if let Some(kept) = self.kept.as_mut().filter(|kept| again && kept.is_whole) {
             kept.is_whole = false;
@@ -169,13 +167,13 @@ impl Exchanges {
     }
 
     /// PE `pe` has left in good order.
-    pub(super) fn left(&mut self, pe: usize) -> io::Result<Mail> {
+    pub fn left(&mut self, pe: usize) -> io::Result<Mail> {
         self.has_left[pe] = true;
         self.complete_rounds()
     }
 
     /// The replacements that the others have let in, once.
-    pub(super) fn take_let_in(&mut self) -> Vec<usize> {
+    pub fn take_let_in(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.were_let_in)
     }
 
@@ -195,7 +193,7 @@ impl Exchanges {
 
     /// PE `pe` joins its next exchange, of which it may `want` all contributions. The one that
     /// completes it brings the answers for all.
-    pub(super) fn exchange(&mut self, pe: usize, ticket: u64, want: bool, body: Vec<u8>) -> io::Result<Mail> {
+    pub fn exchange(&mut self, pe: usize, ticket: u64, want: bool, body: Vec<u8>) -> io::Result<Mail> {
         if let Some(Kept { given, joining, .. }) = &mut self.kept
             && let Some((index, _)) = joining.get_mut(&pe)
         {
@@ -220,7 +218,7 @@ impl Exchanges {
         if index == self.exchanges.len() {
             let (tickets, given) = (vec![(0, false); self.n_pes], vec![Vec::new(); self.n_pes]);
             let missing = self.lost.iter().filter(|&&lost| !lost).count();
-            self.exchanges.push_back(Exchange { tickets, given, missing });
+            self.exchanges.push_back(OpenExchange { tickets, given, missing });
         }
         let exchange = &mut self.exchanges[index];
         (exchange.tickets[pe], exchange.given[pe]) = ((ticket, want), body);
@@ -229,7 +227,7 @@ impl Exchanges {
     }
 
     /// PE `pe` joins nothing any more, and gives nothing to what it has not joined.
-    pub(super) fn lost(&mut self, pe: usize) -> io::Result<Mail> {
+    pub fn lost(&mut self, pe: usize) -> io::Result<Mail> {
         (self.lost[pe], self.is_back[pe]) = (true, false);
         self.view += 1;
         self.lost_at[pe] = self.view;
@@ -241,7 +239,7 @@ impl Exchanges {
     }
 
     /// PE `pe` joins a round of the members of a team that are left.
-    pub(super) fn regroup(&mut self, pe: usize, ticket: u64, body: &[u8]) -> io::Result<Mail> {
+    pub fn regroup(&mut self, pe: usize, ticket: u64, body: &[u8]) -> io::Result<Mail> {
         let TeamRound { key, view, members, given } = TeamRound::decode(body)
             .ok_or_else(|| refused("what it gives the other members of a team is malformed"))?;
         let Some(me) = members.iter().position(|&member| member == pe) else {
@@ -307,7 +305,7 @@ impl Exchanges {
     fn complete(&mut self) -> io::Result<Mail> {
         let mut mail = Mail::new();
         while self.exchanges.front().is_some_and(|exchange| exchange.missing == 0) {
-            let Some(Exchange { tickets, given, .. }) = self.exchanges.pop_front() else { break };
+            let Some(OpenExchange { tickets, given, .. }) = self.exchanges.pop_front() else { break };
             if let Some(kept) = self.kept.as_mut().filter(|kept| !kept.is_whole) {
                 kept.given.push(given.clone());
             }
@@ -324,8 +322,8 @@ impl Exchanges {
     }
 
     /// PE `pe`, the leader of its host, offers what `message` carries.
-    pub(super) fn offer(&mut self, pe: usize, message: Message) -> io::Result<Mail> {
-        let (hosts, host) = (self.places.hosts(), self.places.hosts().host_of(pe));
+    pub fn offer(&mut self, pe: usize, message: Message) -> io::Result<Mail> {
+        let (hosts, host) = (&self.hosts, self.hosts.host_of(pe));
         if hosts.leader_of(host) != pe {
             return Err(refused("it offers something, and is not its host's leader"));
         }
@@ -349,10 +347,10 @@ impl Exchanges {
 
     /// The PEs that others wait for: those that have not joined what others have, and leaders whose
     /// offer others want.
-    pub(super) fn awaited(&self) -> Vec<usize> {
+    pub fn awaited(&self) -> Vec<usize> {
         let is_open = !self.exchanges.is_empty();
         let absent = (0..self.n_pes).filter(|&pe| is_open && !self.lost[pe] && self.joined[pe] == self.first);
-        let hosts = self.places.hosts();
+        let hosts = &self.hosts;
         let owing = self.offers.iter().enumerate().filter(|(_, offers)| !offers.waiting.is_empty());
         let mut awaited: Vec<usize> = absent.chain(owing.map(|(host, _)| hosts.leader_of(host))).collect();
         awaited.sort_unstable();
@@ -361,8 +359,8 @@ impl Exchanges {
     }
 
     /// PE `pe` asks for its host's next offer.
-    pub(super) fn fetch(&mut self, pe: usize, ticket: u64) -> io::Result<Mail> {
-        let (hosts, host) = (self.places.hosts(), self.places.hosts().host_of(pe));
+    pub fn fetch(&mut self, pe: usize, ticket: u64) -> io::Result<Mail> {
+        let (hosts, host) = (&self.hosts, self.hosts.host_of(pe));
         if let Some(Kept { offers, joining, .. }) = &mut self.kept
             && let Some((_, index)) = joining.get_mut(&pe)
         {
@@ -421,7 +419,7 @@ mod tests {
     use super::*;
 
     fn exchanges(hosts: Hosts) -> Exchanges {
-        Exchanges::new(Places::new(hosts, "node1"), false)
+        Exchanges::new(Arc::new(hosts), false)
     }
 
     fn tickets(mail: Mail) -> Vec<(usize, u64)> {
