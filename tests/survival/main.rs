@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod devices;
 mod hosts_cut_off;
 mod locks;
 mod memory;

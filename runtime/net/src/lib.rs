@@ -46,7 +46,7 @@ pub use facts::{ATOMICS, UcxFound};
 pub use model::{Link, Model, Sent, Simulation, Wires};
 pub use shm::Shm;
 pub use steps::{put_copied, start};
-pub use way::{Listener, Mail, Net, Takes, Way, Words};
+pub use way::{Listener, Mail, Net, Takes, Way, Words, unless_lost};
 
 use self::choice::Chosen;
 use oxshmem_base::{Result, settings::Settings};

@@ -5,7 +5,10 @@ use std::sync::{Arc, Weak};
 
 use oxshmem_base::{Error, Result};
 use oxshmem_memory::op::{Address, Op, Spot};
-use oxshmem_progress::{completion::Completion, source::Source};
+use oxshmem_progress::{
+    completion::{Completion, complete},
+    source::Source,
+};
 
 use super::Batch;
 
@@ -27,6 +30,15 @@ pub unsafe trait Way<T, H>: Source {
     /// Runs `done` when everything that was started before this call on `pe`, or on any PE if none
     /// is given, is visible there.
     fn flush(&self, pe: Option<usize>, done: Completion);
+}
+
+/// A part of a flush of all PEs: what was under way with one that is lost, in a job that goes on, is
+/// over, and that has been reported where it was awaited.
+pub fn unless_lost(part: Completion) -> Completion {
+    Box::new(move |flushed| match flushed {
+        Err(Error::PeLost { view: 1.., .. }) => complete(part, Ok(())),
+        flushed => complete(part, flushed),
+    })
 }
 
 /// How a net takes an operation: see [`start`](super::start), which does the rest.

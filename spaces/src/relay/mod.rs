@@ -51,7 +51,7 @@ use oxshmem_memory::{
     copy::copy,
     op::{Address, Op, Spot, Verb},
 };
-use oxshmem_net::{Batch, Listener, Net, Words, batch::encode};
+use oxshmem_net::{Batch, Listener, Net, Words, batch::encode, unless_lost};
 use oxshmem_progress::{
     completion::{self, AllParts, Completion, complete, no_value},
     executor::Executor,
@@ -323,7 +323,7 @@ impl Core {
             clients.iter().filter(|(_, client)| client.is_waited_for()).map(|(&pe, _)| pe).collect()
         };
         for pe in pes {
-            self.when_over(pe, all.part(), |client| Some(client.given()));
+            self.when_over(pe, unless_lost(all.part()), |client| Some(client.given()));
         }
         self.below.flush(None, all.part());
     }
@@ -432,5 +432,8 @@ impl Listener for Core {
             lost.map(|(_, client)| client.fail(why())).collect()
         };
         ended.into_iter().for_each(|ended| ended.tell(why));
+        // Without the lock: pieces that it has may be waited for.
+        let server = pe.and_then(|pe| lock(&self.servers).remove(&pe));
+        drop(server);
     }
 }

@@ -80,7 +80,7 @@ use self::{
     serve::Memory,
     talk::COPIED,
 };
-use super::{Batch, Listener, Mail, Net, Takes, Way, Words, directory::Directory};
+use super::{Batch, Listener, Mail, Net, Takes, Way, Words, directory::Directory, unless_lost};
 
 pub(super) use open::connect;
 
@@ -322,15 +322,7 @@ unsafe impl Way<Spot, Address> for Tcp {
             known.map(|(pe, _)| pe).collect()
         };
         let all = AllParts::new(done);
-        for pe in pes {
-            let part = all.part();
-            // So has what is under way with one that is lost meanwhile.
-            let flushed = move |flushed| match flushed {
-                Err(Error::PeLost { view: 1.., .. }) => complete(part, Ok(())),
-                flushed => complete(part, flushed),
-            };
-            self.flush_pe(pe, Box::new(flushed));
-        }
+        pes.into_iter().for_each(|pe| self.flush_pe(pe, unless_lost(all.part())));
     }
 }
 
