@@ -50,6 +50,8 @@ mod barrier;
 #[cfg(doctest)]
 mod book;
 mod cluster;
+#[cfg(feature = "collections")]
+mod collected;
 mod faults;
 mod finish;
 mod init;
@@ -73,6 +75,9 @@ pub use oxshmem_base::{
     settings::{self, SpaceKind},
     version::{VENDOR_NAME, VERSION_MAJOR, VERSION_MINOR},
 };
+#[cfg(feature = "collections")]
+#[doc(inline)]
+pub use oxshmem_collections as collections;
 pub use oxshmem_job::{Loss, Rendezvous};
 pub use oxshmem_net::{Link, Sent, Simulation};
 pub use oxshmem_ops::{

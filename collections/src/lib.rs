@@ -1,0 +1,15 @@
+//! Collections over the symmetric memory of several PEs: what a Rust program uses before it counts
+//! offsets.
+//!
+//! They are built on what every program has: teams, contexts and symmetric memory. `oxshmem` has
+//! them as `oxshmem::collections`.
+//!
+//! | collection | what it is |
+//! |---|---|
+//! | [`Array`] | elements that are distributed over all PEs, by index |
+
+mod array;
+mod home;
+
+pub use array::{Array, Layout};
+pub use home::Home;
