@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod hosts_cut_off;
+mod lasting;
 mod locks;
 mod memory;
 #[path = "../common/namespaces.rs"]
@@ -18,7 +19,7 @@ use std::time::Duration;
 use oxshmem::{Error, InitOptions, Result, prelude::*, settings::Settings};
 use rustix::process::{Signal as Sent, getpid, kill_process};
 
-use crate::common::{Ended, Job, Random, test_name, time_limit};
+use crate::common::{Ended, Job, Random, stretched, test_name, time_limit};
 
 /// A job that goes on, whose PEs run `body` until it ends or kills them.
 fn go_on<F>(job: Job, body: fn(World) -> F) -> Ended
@@ -36,7 +37,7 @@ where
     let outcome = runtime.block_on(async {
         let settings = Settings::from_env()?;
         let world = oxshmem::init_with(InitOptions::from(settings).survive_loss()).await?;
-        tokio::time::timeout(Duration::from_secs(50), body(world.clone())).await.expect("in time")?;
+        tokio::time::timeout(stretched(50), body(world.clone())).await.expect("in time")?;
         world.finalize().await
     });
     if let Err(error) = outcome {
