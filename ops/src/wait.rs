@@ -37,7 +37,7 @@ pub use masked::Masked;
 pub use or_loss::OrLoss;
 pub use set::WaitSet;
 pub use waitable::Waitable;
-pub use word::{WordWait, wait_in};
+pub use word::{WatchedWord, WordWait, wait_in};
 pub(crate) use word::{look, wait_as};
 
 /// Waiting for one word of this PE.

@@ -9,6 +9,7 @@ use std::{
 };
 
 use oxshmem::{Error, Rejected, RejoinStream, Result, Unclaimed, prelude::*};
+use oxshmem_progress::activity::Count;
 
 use crate::{
     common::{Job, Random, test_name, time_limit},
@@ -58,7 +59,8 @@ impl Footprint {
     /// What has become more since `before`, but for memory that the allocator keeps.
     fn grown(&self, before: &Self, kept: usize) -> Vec<&'static str> {
         let rows = [
-            ("descriptors", self.descriptors, before.descriptors),
+            // One for each connection, of which some may not be made yet.
+            ("descriptors", self.descriptors, before.descriptors + 4),
             ("mappings", self.mappings, before.mappings + 2),
             ("threads", self.threads, before.threads),
             ("private memory", self.private, before.private + kept),
@@ -148,7 +150,7 @@ async fn many_losses(world: World) -> Result<()> {
         _ if me == n - 1 => &["self"],
         _ => &[],
     };
-    let mut first: Vec<Footprint> = Vec::new();
+    let (mut first, mut teams) = (Vec::new(), Vec::new());
     loop {
         let mut known = member.world.losses();
         let mut lost = 0;
@@ -167,7 +169,9 @@ async fn many_losses(world: World) -> Result<()> {
                 }
             }
         }
+        teams.push(member.world.pe().board().counts().of(Count::Teams));
         if lost == losses {
+            assert!(teams.iter().skip(2).all(|count| *count == teams[2]), "teams are left: {teams:?}");
             break;
         }
         let mut random = Random::new(lost);

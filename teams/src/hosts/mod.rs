@@ -25,7 +25,7 @@ mod wire;
 use std::{future::poll_fn, ops::Range, pin::Pin, sync::atomic::Ordering, task::Poll};
 
 use oxshmem_base::Result;
-use oxshmem_ops::{Cmp, wait::WordWait};
+use oxshmem_ops::{Cmp, wait::WatchedWord};
 
 use self::kept::Kept;
 pub(crate) use self::{kept::give_back, reduce::doubling, wire::Wire};
@@ -104,7 +104,7 @@ pub(crate) async fn guarded<T>(
     wide.begin(group, signature);
     let mut collective = Kept { task: Some(collective), group, lent: &wide.lent };
     let mut outcome = None;
-    let mut broken = WordWait::default();
+    let mut broken = WatchedWord::new(word);
     let ended = poll_fn(|cx| {
         wide.call_check.asks();
         if outcome.is_none()
@@ -127,14 +127,12 @@ pub(crate) async fn guarded<T>(
         {
             return Poll::Ready(outcome);
         }
-        match broken.watch(word, Cmp::Ge, 1, cx.waker()) {
+        match broken.watch(Cmp::Ge, 1, cx.waker()) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(seen) => Poll::Ready(seen.and_then(|_| Err(group.poisoned()))),
         }
     });
-    let ended = ended.await;
-    broken.end(word);
-    ended
+    ended.await
 }
 
 /// Bytes that are on the network while others are copied from and to a device.
