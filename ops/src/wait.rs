@@ -33,8 +33,9 @@ use oxshmem_spaces::SymRef;
 use crate::{operation::Immediate, sealed::Sealed, trace::trace_operation};
 
 pub use cmp::Cmp;
+pub use condition::WaitUntilSet;
 pub use masked::Masked;
-pub use or_loss::OrLoss;
+pub use or_loss::{OrLoss, WaitOrLoss};
 pub use set::WaitSet;
 pub use waitable::Waitable;
 pub use word::{WatchedWord, WordWait, wait_in};

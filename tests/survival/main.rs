@@ -85,6 +85,9 @@ async fn three_go_on(world: World) -> Result<()> {
         return Err(die(&world));
     }
     let any = words.at(3).wait_until(Cmp::Eq, 9).or_any_loss();
+    let all = words.wait_until_all(Cmp::Eq, 9).or_any_loss();
+    let some = words.excluding(&[0, 0, 0, 1]).wait_until_some_vector(Cmp::Eq, &[9; 4]).or_loss_of(LOST);
+    let of_another = words.slice(3..).wait_until_any(Cmp::Eq, 5).or_loss_of(me);
     ctx.inc(words.at(3), LOST).await?;
     // The barrier hangs on no PE.
     is_lost(world.barrier_all().await, LOST, 1..=1);
@@ -101,6 +104,13 @@ async fn three_go_on(world: World) -> Result<()> {
     is_lost(ctx.fetch_add(words.at(0), 1, LOST).await, LOST, 1..=1);
     is_lost(words.at(3).wait_until(Cmp::Eq, 9).or_loss_of(LOST).await.map(drop), LOST, 1..=1);
     is_lost(any.await, LOST, 1..=1);
+    is_lost(all.await, LOST, 1..=1);
+    is_lost(some.await.map(drop), LOST, 1..=1);
+    is_lost(words.wait_until_any(Cmp::Eq, 9).or_loss_of(LOST).await.map(drop), LOST, 1..=1);
+    // What has come counts, and so does only that PE.
+    assert_eq!(words.wait_until_some(Cmp::Eq, 0).or_loss_of(LOST).await?.last(), Some(&3));
+    words.at(3).store(5);
+    assert_eq!(of_another.await?, Some(0));
     let next = (me + 1) % 4;
     let next = if next == LOST { 3 } else { next };
     ctx.put(words.slice(..1), [7], next).await?;
