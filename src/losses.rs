@@ -229,7 +229,7 @@ impl World {
     ///
     /// # Errors
     /// [`Error::PeLost`] on every PE if one is lost and has no replacement yet: it may be called
-    /// again. [`Error::Bootstrap`] on a replacement if others have left the job already.
+    /// again. Likewise if another PE waits in [`survivors`](Self::survivors) for one that is here. [`Error::Bootstrap`] on a replacement if others have left the job already.
     /// [`Error::Unsupported`] in a job that ends when a PE is lost.
     ///
     /// ```no_run

@@ -38,7 +38,7 @@ pub use masked::Masked;
 pub use or_loss::{OrLoss, WaitOrLoss};
 pub use set::WaitSet;
 pub use waitable::Waitable;
-pub use word::{WatchedWord, WordWait, wait_in};
+pub use word::{WordWait, WordWatch, wait_in};
 pub(crate) use word::{look, wait_as};
 
 /// Waiting for one word of this PE.

@@ -82,7 +82,14 @@ impl Lasting {
     async fn begin(world: World) -> Result<Self> {
         let rejoined = world.rejoined();
         if world.is_replacement() {
-            let world = world.rebuilt().await?;
+            let world = loop {
+                match world.rebuilt().await {
+                    Ok(whole) => break whole,
+                    // Another one is missing.
+                    Err(Error::PeLost { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            };
             let mut unclaimed = world.unclaimed().into_iter().map(Unclaimed::claim::<u64>);
             let (Some(words), Some(sums)) = (unclaimed.next(), unclaimed.next()) else {
                 panic!("there is memory from the beginning");
@@ -157,7 +164,7 @@ async fn many_losses(world: World) -> Result<()> {
         while futures::FutureExt::now_or_never(known.next()).is_some() {
             lost += 1;
         }
-        if watches.len() > 0 && (lost == AT_FIRST || lost % 100 == 0 || lost == losses) {
+        if !watches.is_empty() && (lost == AT_FIRST || lost % 100 == 0 || lost == losses) {
             let now: Vec<_> = watches.iter().map(|process| Footprint::of(process)).collect();
             println!("PE {me} and its launcher after {lost} losses: {now:?}");
             if lost == AT_FIRST {

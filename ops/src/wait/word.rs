@@ -209,36 +209,32 @@ pub(crate) async fn wait_as<T: Waitable>(
     value: T,
     mut show: impl FnMut() -> Place,
 ) -> Result<T> {
-    let mut wait = WatchedWord::new(word);
-    poll_fn(|cx| match wait.wait.look(word, cmp, value) {
+    let mut watch = WordWatch::new(word.as_view().pe());
+    poll_fn(|cx| match watch.wait.look(word, cmp, value) {
         Some(seen) => Poll::Ready(Ok(seen)),
-        None => wait.wait.watch_as(word, cmp, value, cx.waker(), &mut show),
+        None => watch.wait.watch_as(word, cmp, value, cx.waker(), &mut show),
     })
     .await
 }
 
-/// A wait for one word that ends its watch with itself.
+/// A wait for words of a PE, one after the other, that ends its watch with itself.
 #[derive(Debug)]
-pub struct WatchedWord<'a, T: Waitable> {
-    word: SymRef<'a, T>,
-    wait: WordWait,
+pub struct WordWatch<'a> {
+    pe: &'a Pe,
+    /// The wait for the word that is watched now, if any is.
+    pub wait: WordWait,
 }
 
-impl<'a, T: Waitable> WatchedWord<'a, T> {
+impl<'a> WordWatch<'a> {
     /// Nothing is watched yet.
-    pub fn new(word: SymRef<'a, T>) -> Self {
-        Self { word, wait: WordWait::default() }
-    }
-
-    /// Has `waker` woken when the word compares: see [`WordWait::watch`].
-    pub fn watch(&mut self, cmp: Cmp, value: T, waker: &Waker) -> Poll<Result<T>> {
-        self.wait.watch(self.word, cmp, value, waker)
+    pub fn new(pe: &'a Pe) -> Self {
+        Self { pe, wait: WordWait::default() }
     }
 }
 
-impl<T: Waitable> Drop for WatchedWord<'_, T> {
+impl Drop for WordWatch<'_> {
     fn drop(&mut self) {
-        self.wait.end(self.word);
+        self.wait.end_of(self.pe);
     }
 }
 

@@ -35,9 +35,12 @@ impl<F: Send + 'static> Drop for Kept<'_, F> {
     }
 }
 
-/// All of a PE, with the counts of what is lent.
+/// A task, with the count of what is lent.
+type KeptTask = (Arc<AtomicUsize>, Box<dyn Send>);
+
+/// All of a PE.
 #[derive(Default)]
-struct AllKept(Mutex<Vec<(Arc<AtomicUsize>, Box<dyn Send>)>>);
+struct AllKept(Mutex<Vec<KeptTask>>);
 
 fn is_back(lent: &AtomicUsize) -> bool {
     // Acquire: what has come is there before the memory is another's.

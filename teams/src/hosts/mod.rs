@@ -25,7 +25,7 @@ mod wire;
 use std::{future::poll_fn, ops::Range, pin::Pin, sync::atomic::Ordering, task::Poll};
 
 use oxshmem_base::Result;
-use oxshmem_ops::{Cmp, wait::WatchedWord};
+use oxshmem_ops::{Cmp, wait::WordWatch};
 
 use self::kept::Kept;
 pub(crate) use self::{kept::give_back, reduce::doubling, wire::Wire};
@@ -104,7 +104,7 @@ pub(crate) async fn guarded<T>(
     wide.begin(group, signature);
     let mut collective = Kept { task: Some(collective), group, lent: &wide.lent };
     let mut outcome = None;
-    let mut broken = WatchedWord::new(word);
+    let mut broken = WordWatch::new(group.pe());
     let ended = poll_fn(|cx| {
         wide.call_check.asks();
         if outcome.is_none()
@@ -127,7 +127,7 @@ pub(crate) async fn guarded<T>(
         {
             return Poll::Ready(outcome);
         }
-        match broken.watch(Cmp::Ge, 1, cx.waker()) {
+        match broken.wait.watch(word, Cmp::Ge, 1, cx.waker()) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(seen) => Poll::Ready(seen.and_then(|_| Err(group.poisoned()))),
         }

@@ -8,6 +8,7 @@ use oxshmem_base::{Error, Result};
 use oxshmem_job::TeamRound;
 use oxshmem_ops::Members;
 use oxshmem_progress::activity::{Activity, Call};
+use oxshmem_spaces::Loss;
 
 use super::{
     leftovers::{forget, settle},
@@ -121,6 +122,14 @@ impl Core {
         let (view, all) = pe.bootstrap().regroup(round).await?;
         if let Some(left) = all.iter().position(|given| *given == TeamRound::LEFT) {
             return Err(Error::bootstrap("rebuilt", format!("PE {left} has left the job already")));
+        }
+        if all.iter().any(|given| *given == TeamRound::ELSEWHERE) {
+            // They have learnt of a loss, and this PE of their replacements.
+            let Some(Loss { pe, view, how, .. }) = pe.losses().and_then(|losses| losses.since(0).pop())
+            else {
+                return Err(Error::bootstrap("rebuilt", "PEs wait for each other without a loss"));
+            };
+            return Err(Error::PeLost { pe, view, how: how.to_string() });
         }
         let mut given = Vec::with_capacity(all.len());
         for (number, bytes) in all.into_iter().enumerate() {
