@@ -218,9 +218,9 @@ impl World {
     /// Collective over all PEs, the replacements included, whatever each has called last. An
     /// extension: the specification has no lost PEs.
     ///
-    /// The new world has teams of its own, for all PEs and for those of this host, and a default
-    /// context. It shares everything else with the old one: memory, and the end of both. The teams
-    /// of the old world stay revoked. Allocating and freeing are collective over all PEs again.
+    /// The new world has teams of its own, for all PEs and for those of this host if any of them was
+    /// lost, and a default context. It shares everything else with the old one: memory, and the end
+    /// of both. The teams of the old world that have lost a member stay revoked. Allocating and freeing are collective over all PEs again.
     /// What was allocated before is there on a replacement too, zeroed:
     /// [`unclaimed`](Self::unclaimed) has handles to it.
     ///
@@ -258,7 +258,7 @@ impl World {
         for arena in &arenas {
             arena.team().idle().await;
         }
-        let Rebuilt { teams, given } = self.team().rebuilt(&changes_of(&arenas)).await?;
+        let Rebuilt { teams, given } = self.team().rebuilt(self.team_shared(), &changes_of(&arenas)).await?;
         match self.have_alike(&arenas, &teams[0], &given).await {
             // All PEs have the new world. `survivors` is what comes next.
             Ok(()) | Err(Error::PeLost { .. }) => Ok(self.with_teams(teams)),
