@@ -10,12 +10,12 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use oxshmem::{Error, Result, Team};
+use oxshmem::{Error, Result, Team, World};
 
 use crate::{
     call::{Call, CtxHandle, is_invalid},
     export::export,
-    memory, setup,
+    memory,
     state::{current, replace},
     tables::errors::{PE_LOST, is_survived},
     teams::{self, NO_TEAM, TeamHandle},
@@ -89,6 +89,12 @@ export!("shmemx_team_survivors", |name| (
     status
 });
 
+/// Whether threads of some PE may call routines at once. Collective over all PEs.
+async fn any_threads(world: &World, threads: bool) -> Result<bool> {
+    let all = world.pe().bootstrap().exchange(vec![u8::from(threads)]).await?;
+    Ok(all.iter().any(|it| *it == [1]))
+}
+
 export!("shmemx_is_replacement", |name| () -> c_int {
     c_int::from(Call::new(name).global.world.is_replacement())
 });
@@ -99,7 +105,7 @@ export!("shmemx_rebuilt", |name| () -> c_int {
     let (made, status) = of_those_there(call, call.outcome(|| call.global.world.rebuilt()));
     if let Some(world) = made {
         memory::take_over(call, &world);
-        let threads = call.value(call.outcome(|| setup::any_threads(&world, call.global.sets.threads)));
+        let threads = call.value(call.outcome(|| any_threads(&world, call.global.sets.threads)));
         replace(world, threads);
     }
     status

@@ -65,8 +65,8 @@ fn join(threads: bool) -> Result<(oxshmem::World, Addresses, Sets), Error> {
     let sets = Sets::new(agree(&world, &statics, threads)?);
     statics.share(world.pe())?;
     let addresses = Addresses::new(&world, statics.range());
-    // The globals of all PEs are shared before any PE reaches for them. A replacement's are before it
-    // is let in.
+    // The globals of all PEs are shared before any PE reaches for them; a replacement's are before
+    // it is let in.
     if !world.is_replacement() {
         world.block_on(world.barrier_all())?;
     }
@@ -91,12 +91,6 @@ fn agree(world: &oxshmem::World, statics: &statics::Globals, threads: bool) -> R
             ),
         }),
     }
-}
-
-/// Whether threads of some PE may call routines at once. Collective over all PEs.
-pub(crate) async fn any_threads(world: &oxshmem::World, threads: bool) -> Result<bool, Error> {
-    let all = world.pe().bootstrap().exchange(vec![u8::from(threads)]).await?;
-    Ok(all.iter().any(|it| *it == [1]))
 }
 
 /// Waits for a future of which no world drives the progress yet.

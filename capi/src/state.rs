@@ -22,8 +22,8 @@ use crate::{
 
 /// What calls need, from `shmem_init` to `shmem_finalize`, which frees it: no thread may be in a
 /// call then (`OpenSHMEM 1.6 §9.1.4`). The references in it are to what `world` keeps, which is
-/// dropped last. A world that has let in replacements of lost PEs gets a new one, with what is in an
-/// `Arc` here.
+/// dropped last. A world that has let in replacements of lost PEs gets a new one, with what is in
+/// an `Arc` here.
 #[derive(Debug)]
 pub(crate) struct Global {
     pub(crate) blocks: Arc<Blocks>,
@@ -61,7 +61,7 @@ impl<T> Drop for Owned<T> {
 /// Null before `shmem_init` and after `shmem_finalize`.
 static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Those of worlds that were replaced, as long as a thread may be in a call that began with one.
+/// What calls needed in worlds that were replaced, as long as a thread may be in such a call.
 static REPLACED: Mutex<Vec<Owned<Global>>> = Mutex::new(Vec::new());
 
 /// The short way of the default context. Closed before `shmem_init` and after `shmem_finalize`. It

@@ -1,7 +1,7 @@
 //! What many losses leave behind in the processes that live through them: nothing.
 //!
-//! `LOSSES=1000 OXSHMEM_TEST_SLOWER=40 cargo test --workspace --test survival lasting -- --nocapture`
-//! is the long run, at a loss a second.
+//! `LOSSES=1000 OXSHMEM_TEST_SLOWER=40 cargo test --workspace --test survival lasting --
+//! --nocapture` is the long run, at a loss a second.
 
 use std::{
     fs::{read_dir, read_to_string},
