@@ -258,8 +258,8 @@ impl Member {
             return Decision::End;
         }
         let second = now.saturating_sub(plan.begin) / SECOND;
-        // With one copy of some keys alone, a loss would lose them. A PE that is to be killed may go
-        // on for a while on a busy machine.
+        // With one copy of some keys alone, a loss would lose them. On a busy machine a PE that is
+        // to be killed goes on for a while.
         let is_dead = self.view > self.killed_in || second > plan.killed + LATE;
         if self.kills && n >= 2 && second > plan.killed && is_dead && now + QUIET_END < plan.end {
             let which = below(&mut self.random, n as u64) as usize;
