@@ -113,7 +113,7 @@ pub(crate) struct Member {
     kills: bool,
     /// How many were lost when the PEs that are left met last, and when one was killed last.
     view: u64,
-    killed_in: u64,
+    killed_in: Option<u64>,
     /// Whether all is done, on all PEs.
     is_over: bool,
     random: u64,
@@ -143,7 +143,7 @@ impl Member {
         let random = u64::from(std::process::id());
         let ports = Ports::default();
         let plan = plan.filter(|_| !is_replacement && world.my_pe() == 0);
-        let (rebuild_at, is_over, view, killed_in) = (None, false, 1, 0);
+        let (rebuild_at, is_over, view, killed_in) = (None, false, 0, None);
         let mut this = Self {
             world,
             team,
@@ -214,7 +214,7 @@ impl Member {
             Decision::GoOn => {}
             Decision::Rebuild => self.rebuild().await?,
             Decision::Kill(pe) => {
-                self.killed_in = self.view;
+                self.killed_in = Some(self.view);
                 if let Some(plan) = &mut self.plan {
                     plan.killed = (now() - plan.begin) / SECOND;
                 }
@@ -260,7 +260,7 @@ impl Member {
         let second = now.saturating_sub(plan.begin) / SECOND;
         // With one copy of some keys alone, a loss would lose them. On a busy machine a PE that is
         // to be killed goes on for a while.
-        let is_dead = self.view > self.killed_in || second > plan.killed + LATE;
+        let is_dead = self.killed_in.is_none_or(|view| self.view > view) || second > plan.killed + LATE;
         if self.kills && n >= 2 && second > plan.killed && is_dead && now + QUIET_END < plan.end {
             let which = below(&mut self.random, n as u64) as usize;
             return self.team.world_pe(which).map_or(Decision::GoOn, Decision::Kill);
