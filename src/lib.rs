@@ -88,7 +88,7 @@ pub use oxshmem_ops::{
     order::Quiet,
     session::{Session, SessionOptions},
     stream::{After, Gpu, OnStream, Reached, StreamOp},
-    wait::{Masked, OrLoss, WaitSet, WaitUntil, Waitable},
+    wait::{Masked, OrLoss, WaitOrLoss, WaitSet, WaitUntil, WaitUntilSet, Waitable},
 };
 #[cfg(feature = "cuda")]
 pub use oxshmem_spaces::{DeviceAddress, DeviceView};
@@ -117,6 +117,7 @@ pub use bytemuck::{self, Pod, Zeroable};
 pub mod prelude {
     pub use crate::{
         Cmp, Context, ContextOptions, Element, Hints, InTeam, LocalCluster, Lock, LockGuard, SessionOptions,
-        Signal, Space, SpaceKind, SymRef, SymSlice, SymView, Team, TeamConfig, Wait, WaitSet, World,
+        Signal, Space, SpaceKind, SymRef, SymSlice, SymView, Team, TeamConfig, Wait, WaitOrLoss, WaitSet,
+        World,
     };
 }

@@ -218,18 +218,19 @@ impl World {
     /// Collective over all PEs, the replacements included, whatever each has called last. An
     /// extension: the specification has no lost PEs.
     ///
-    /// The new world has teams of its own, for all PEs and for those of this host, and a default
-    /// context. It shares everything else with the old one: memory, and the end of both. The teams
-    /// of the old world stay revoked. Allocating and freeing are collective over all PEs again.
-    /// What was allocated before is there on a replacement too, zeroed:
-    /// [`unclaimed`](Self::unclaimed) has handles to it.
+    /// The new world has teams of its own, for all PEs and for those of this host if any of them
+    /// was lost, and a default context. It shares everything else with the old one: memory, and the
+    /// end of both. The teams of the old world that have lost a member stay revoked. Allocating and
+    /// freeing are collective over all PEs again. What was allocated before is there on a
+    /// replacement too, zeroed: [`unclaimed`](Self::unclaimed) has handles to it.
     ///
     /// It returns the new world on all PEs or on none. If a PE is lost meanwhile, the teams of the
     /// new world may be revoked already.
     ///
     /// # Errors
     /// [`Error::PeLost`] on every PE if one is lost and has no replacement yet: it may be called
-    /// again. [`Error::Bootstrap`] on a replacement if others have left the job already.
+    /// again. Likewise if another PE waits in [`survivors`](Self::survivors) for one that is here.
+    /// [`Error::Bootstrap`] on a replacement if others have left the job already.
     /// [`Error::Unsupported`] in a job that ends when a PE is lost.
     ///
     /// ```no_run
@@ -258,7 +259,7 @@ impl World {
         for arena in &arenas {
             arena.team().idle().await;
         }
-        let Rebuilt { teams, given } = self.team().rebuilt(&changes_of(&arenas)).await?;
+        let Rebuilt { teams, given } = self.team().rebuilt(self.team_shared(), &changes_of(&arenas)).await?;
         match self.have_alike(&arenas, &teams[0], &given).await {
             // All PEs have the new world. `survivors` is what comes next.
             Ok(()) | Err(Error::PeLost { .. }) => Ok(self.with_teams(teams)),

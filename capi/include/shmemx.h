@@ -67,6 +67,15 @@ SHMEM_IMPL_NOPLT int shmemx_is_lost(int pe);
 /* shmemx_team_survivors: makes a team of the members that are left (jobs that go on). */
 SHMEM_IMPL_NOPLT int shmemx_team_survivors(shmem_team_t team, shmem_team_t *new_team, uint64_t *completed);
 
+/* shmemx_is_replacement: tells whether this PE comes in the place of one that the job has lost (jobs that go on). */
+SHMEM_IMPL_NOPLT int shmemx_is_replacement(void);
+
+/* shmemx_rebuilt: makes the world whole again, with replacements of the PEs that were lost (jobs that go on). */
+SHMEM_IMPL_NOPLT int shmemx_rebuilt(void);
+
+/* shmemx_unclaimed: gives a replacement the symmetric memory that the others had allocated (jobs that go on). */
+SHMEM_IMPL_NOPLT size_t shmemx_unclaimed(void **blocks, size_t nblocks);
+
 /* shmemx_ctx_error: gives the first error of a context, and clears it (jobs that go on). */
 SHMEM_IMPL_NOPLT int shmemx_ctx_error(shmem_ctx_t ctx);
 

@@ -10,12 +10,13 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use oxshmem::{Error, Team};
+use oxshmem::{Error, Result, Team, World};
 
 use crate::{
     call::{Call, CtxHandle, is_invalid},
     export::export,
-    state::current,
+    memory,
+    state::{current, replace},
     tables::errors::{PE_LOST, is_survived},
     teams::{self, NO_TEAM, TeamHandle},
 };
@@ -52,6 +53,18 @@ export!("shmemx_is_lost", |name| (pe: c_int) -> c_int {
     c_int::from(usize::try_from(pe).is_ok_and(|pe| call.global.world.is_lost(pe)))
 });
 
+/// What those that are there have made, if they have, and what their routine returns.
+fn of_those_there<T>(call: Call, outcome: Result<T>) -> (Option<T>, c_int) {
+    match outcome {
+        Ok(made) => (Some(made), 0),
+        Err(Error::Unsupported { .. } | Error::TeamsExhausted { .. } | Error::Bootstrap { .. }) => {
+            (None, NO_TEAM)
+        }
+        Err(error) if is_survived(call.global.world, &error) => (None, PE_LOST),
+        Err(error) => call.failed(None, error),
+    }
+}
+
 export!("shmemx_team_survivors", |name| (
     team: TeamHandle,
     new_team: *mut TeamHandle,
@@ -64,18 +77,37 @@ export!("shmemx_team_survivors", |name| (
         // Those of the world share its memory, too.
         if team == world.team() { world.survivors().await } else { team.survivors().await }
     };
-    let (made, status) = match teams::find(call, team).map(|team| call.outcome(|| survivors(team))) {
-        None | Some(Err(Error::Unsupported { .. } | Error::TeamsExhausted { .. })) => (None, NO_TEAM),
-        Some(Err(error)) if is_survived(call.global.world, &error) => (None, PE_LOST),
-        Some(Err(error)) => call.failed(None, error),
-        Some(Ok(survivors)) => (Some(survivors), 0),
-    };
+    let outcome = teams::find(call, team).map(|team| call.outcome(|| survivors(team)));
+    let (made, status) = outcome.map_or((None, NO_TEAM), |outcome| of_those_there(call, outcome));
+    memory::take_over(call, world);
     if let Some(made) = made.as_ref().filter(|_| !completed.is_null()) {
         // SAFETY: the caller has room for a number of each member of the old team, which are more.
         unsafe { ptr::copy_nonoverlapping(made.completed.as_ptr(), completed, made.completed.len()) };
     }
     // SAFETY: the caller's pointer to a handle.
     unsafe { *new_team = teams::give(made.map(|made| made.team)) };
+    status
+});
+
+/// Whether threads of some PE may call routines at once. Collective over all PEs.
+async fn any_threads(world: &World, threads: bool) -> Result<bool> {
+    let all = world.pe().bootstrap().exchange(vec![u8::from(threads)]).await?;
+    Ok(all.iter().any(|it| *it == [1]))
+}
+
+export!("shmemx_is_replacement", |name| () -> c_int {
+    c_int::from(Call::new(name).global.world.is_replacement())
+});
+
+export!("shmemx_rebuilt", |name| () -> c_int {
+    let call = Call::long(name);
+    call.complete(call.context.quiet());
+    let (made, status) = of_those_there(call, call.outcome(|| call.global.world.rebuilt()));
+    if let Some(world) = made {
+        memory::take_over(call, &world);
+        let threads = call.value(call.outcome(|| any_threads(&world, call.global.sets.threads)));
+        replace(world, threads);
+    }
     status
 });
 

@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-use oxshmem::{Error, Hints, Partition, Rejected, Space, SpaceKind, SymSlice};
+use oxshmem::{Error, Hints, Partition, Rejected, Space, SpaceKind, SymSlice, World};
 use oxshmem_base::report;
 
 use crate::{
@@ -37,9 +37,37 @@ fn blocks(call: Call) -> MutexGuard<'static, BTreeMap<usize, OwnedBlock>> {
 fn give(call: Call, block: SymSlice<u8>, from: Origin) -> *mut c_void {
     let pointer = call.global.addresses.of_block(&block);
     debug_assert!(pointer.addr().is_multiple_of(ANY_TYPE));
-    blocks(call).insert(pointer.addr(), OwnedBlock { block, from });
+    blocks(call).insert(pointer.addr(), OwnedBlock { block, from, unclaimed: None });
     pointer.cast()
 }
+
+/// The program of a replacement gets what it has not allocated.
+pub(crate) fn take_over(call: Call, world: &World) {
+    for (number, memory) in world.unclaimed().into_iter().enumerate() {
+        let block = memory.claim();
+        let address = call.global.addresses.of_block(&block).addr();
+        let owned = OwnedBlock { block, from: Origin::Space, unclaimed: Some(number) };
+        blocks(call).insert(address, owned);
+    }
+}
+
+/// Addresses of that, in the order in which it was allocated.
+fn unclaimed(call: Call) -> Vec<*mut c_void> {
+    let blocks = blocks(call);
+    let of = |owned: &OwnedBlock| Some((owned.unclaimed?, call.global.addresses.of_block(&owned.block)));
+    let mut found: Vec<(usize, *mut u8)> = blocks.values().filter_map(of).collect();
+    found.sort_unstable_by_key(|&(number, _)| number);
+    found.into_iter().map(|(_, pointer)| pointer.cast()).collect()
+}
+
+export!("shmemx_unclaimed", |name| (blocks: *mut *mut c_void, nblocks: usize) -> usize {
+    let call = Call::long(name);
+    call.not_null("blocks", blocks, nblocks);
+    let unclaimed = unclaimed(call);
+    // SAFETY: the caller has room for as many addresses.
+    unsafe { std::ptr::copy_nonoverlapping(unclaimed.as_ptr(), blocks, unclaimed.len().min(nblocks)) };
+    unclaimed.len()
+});
 
 /// Takes a block back: of that space, or, if none is named, of the default one or of a partition. A
 /// pointer that is none ends the job.
@@ -252,7 +280,7 @@ fn realloc(call: Call, pointer: *mut c_void, size: usize) -> *mut c_void {
         free(call, pointer);
         return null_mut();
     }
-    let OwnedBlock { block, from } = take(call, pointer, None);
+    let OwnedBlock { block, from, .. } = take(call, pointer, None);
     complete(call);
     match call.outcome(|| call.global.world.realloc(block, size)) {
         Ok(block) => give(call, block, from),

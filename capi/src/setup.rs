@@ -65,8 +65,11 @@ fn join(threads: bool) -> Result<(oxshmem::World, Addresses, Sets), Error> {
     let sets = Sets::new(agree(&world, &statics, threads)?);
     statics.share(world.pe())?;
     let addresses = Addresses::new(&world, statics.range());
-    // The globals of all PEs are shared before any PE reaches for them.
-    world.block_on(world.barrier_all())?;
+    // The globals of all PEs are shared before any PE reaches for them; a replacement's are before
+    // it is let in.
+    if !world.is_replacement() {
+        world.block_on(world.barrier_all())?;
+    }
     Ok((world, addresses, sets))
 }
 

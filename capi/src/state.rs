@@ -22,30 +22,36 @@ use crate::{
 
 /// What calls need, from `shmem_init` to `shmem_finalize`, which frees it: no thread may be in a
 /// call then (`OpenSHMEM 1.6 §9.1.4`). The references in it are to what `world` keeps, which is
-/// dropped last.
+/// dropped last. A world that has let in replacements of lost PEs gets a new one, with what is in
+/// an `Arc` here.
 #[derive(Debug)]
 pub(crate) struct Global {
-    pub(crate) blocks: Blocks,
+    pub(crate) blocks: Arc<Blocks>,
     pub(crate) sets: Sets,
     /// The CPU space and the GPU space, if this PE has them.
     pub(crate) spaces: [Option<Space>; 2],
     pub(crate) default_space: SpaceKind,
-    pub(crate) addresses: Addresses,
+    pub(crate) addresses: Arc<Addresses>,
     /// The default context.
     pub(crate) context: &'static Context,
     pub(crate) home: Home,
     /// Of contexts, in a job that goes on without lost PEs.
-    pub(crate) errors: Errors,
+    pub(crate) errors: Arc<Errors>,
     pub(crate) world: &'static World,
-    _world: Owned,
+    _world: Owned<World>,
 }
 
-/// The world, on the heap. Not a box, as there are references to it, which a box that is moved
-/// would not allow.
+/// What is on the heap. Not a box, as there are references to it, which a box that is moved would
+/// not allow.
 #[derive(Debug)]
-struct Owned(*mut World);
+struct Owned<T>(*mut T);
 
-impl Drop for Owned {
+// SAFETY: as a box of it.
+unsafe impl<T: Send> Send for Owned<T> {}
+// SAFETY: as a box of it.
+unsafe impl<T: Sync> Sync for Owned<T> {}
+
+impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         // SAFETY: it came out of a box, and the references to it are used no more.
         drop(unsafe { Box::from_raw(self.0) });
@@ -54,6 +60,9 @@ impl Drop for Owned {
 
 /// Null before `shmem_init` and after `shmem_finalize`.
 static GLOBAL: AtomicPtr<Global> = AtomicPtr::new(std::ptr::null_mut());
+
+/// What calls needed in worlds that were replaced, as long as a thread may be in such a call.
+static REPLACED: Mutex<Vec<Owned<Global>>> = Mutex::new(Vec::new());
 
 /// The short way of the default context. Closed before `shmem_init` and after `shmem_finalize`. It
 /// is here, and not behind a pointer, because a processor that has just performed an atomic
@@ -117,36 +126,74 @@ pub(crate) fn current() -> Option<&'static Global> {
 
 /// From now on there is a world.
 pub(crate) fn begin(world: World, addresses: Addresses, sets: Sets) {
-    let owned = Owned(Box::into_raw(Box::new(world)));
-    // SAFETY: it is where it is until the `Global` that owns it is dropped, whose other parts are
-    // dropped before, and whose user has to end before that.
-    let world: &'static World = unsafe { &*owned.0 };
-    let context = world.context();
-    let global = Box::leak(Box::new(Global {
-        blocks: Blocks::default(),
-        sets,
-        spaces: [SpaceKind::Cpu, SpaceKind::Gpu].map(|kind| world.space(kind).ok()),
-        default_space: world.pe().spaces().default,
-        addresses,
-        context,
-        home: world.pe().home().clone(),
-        errors: Errors::default(),
-        world,
-        _world: owned,
-    }));
+    let made = Global::new(world, sets, Arc::new(addresses), Arc::default(), Arc::default());
+    let global = Box::leak(Box::new(made));
+    let world = global.world;
     // SAFETY: the addresses are what this library has found out; what is there is the program's.
     // `end` closes it before it drops the PE.
-    unsafe { DEFAULT_PATH.open(context, world.pe(), &global.addresses.ranges()) };
+    unsafe { DEFAULT_PATH.open(global.context, world.pe(), &global.addresses.ranges()) };
     // Release: a thread that sees it sees what it points to.
     GLOBAL.store(global, Ordering::Release);
     // From the first loss on, operations do not go by addresses, which would lead to memory of lost
     // PEs too.
     if let Some(losses) = world.pe().losses() {
-        losses.when_lost(|_| {
+        let close = || {
             DEFAULT_PATH.close();
             contexts::contexts().close_paths();
-        });
+        };
+        losses.before_lost(close);
+        // And those that were made meanwhile.
+        losses.when_lost(move |_| close());
     }
+}
+
+impl Global {
+    fn new(
+        world: World,
+        sets: Sets,
+        addresses: Arc<Addresses>,
+        blocks: Arc<Blocks>,
+        errors: Arc<Errors>,
+    ) -> Self {
+        let owned = Owned(Box::into_raw(Box::new(world)));
+        // SAFETY: it is where it is until the `Global` that owns it is dropped, whose other parts
+        // are dropped before, and whose user has to end before that.
+        let world: &'static World = unsafe { &*owned.0 };
+        Self {
+            blocks,
+            sets,
+            spaces: [SpaceKind::Cpu, SpaceKind::Gpu].map(|kind| world.space(kind).ok()),
+            default_space: world.pe().spaces().default,
+            addresses,
+            context: world.context(),
+            home: world.pe().home().clone(),
+            errors,
+            world,
+            _world: owned,
+        }
+    }
+}
+
+/// From now on it is `world`, of the same PE, in which replacements take part. `threads` may call
+/// something at once, as in [`Sets::new`].
+///
+/// Threads that are in a call may use what was there before until the next call of this, and as
+/// long as they wait.
+pub(crate) fn replace(world: World, threads: bool) {
+    let Some(global) = current() else { return };
+    let sets = global.sets.renewed(threads);
+    let (addresses, blocks, errors) =
+        (Arc::clone(&global.addresses), Arc::clone(&global.blocks), Arc::clone(&global.errors));
+    let made = Global::new(world, sets, addresses, blocks, errors);
+    made.errors.pass_on(global.context, made.context);
+    // Release: as in `begin`.
+    let before = GLOBAL.swap(Box::into_raw(Box::new(made)), Ordering::Release);
+    let mut replaced = REPLACED.lock().unwrap_or_else(PoisonError::into_inner);
+    // SeqCst: see `Waiting`.
+    let ended = if WAITING.load(Ordering::SeqCst) == 0 { std::mem::take(&mut *replaced) } else { Vec::new() };
+    replaced.push(Owned(before));
+    drop(replaced);
+    drop(ended);
 }
 
 /// From now on there is none, and the process has what it had before (`OpenSHMEM 1.6 §9.1.4`), its
@@ -166,6 +213,7 @@ pub(crate) fn end<E>(make_private: impl FnOnce(&World) -> Result<(), E>) -> Resu
     // SeqCst: see `Waiting`. A thread that still waits is woken with an error, and ends the
     // process: what it uses stays.
     if WAITING.load(Ordering::SeqCst) == 0 {
+        drop(std::mem::take(&mut *REPLACED.lock().unwrap_or_else(PoisonError::into_inner)));
         // SAFETY: as above, and it cannot be found any more.
         drop(unsafe { Box::from_raw(ended) });
         helpers.join();

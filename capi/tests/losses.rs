@@ -20,6 +20,17 @@ fn errors_with_a_lost_pe_stay_with_their_contexts() {
 }
 
 #[test]
+fn a_world_of_which_each_pe_was_replaced_is_whole() {
+    let program = Program::new("rebuilt.c");
+    for hosts in HOSTS {
+        let variables = [("SHMEM_ON_LOSS", "continue"), ("SHMEM_FAKE_HOSTS", hosts)];
+        let ended = program.job_with(&["--respawn", "4"], 4, &variables, &[]);
+        ended.passed(4);
+        assert_eq!(ended.stdout.matches("is in a whole world").count(), 4, "{hosts} hosts: {ended:?}");
+    }
+}
+
+#[test]
 fn the_example_goes_on_until_two_are_left() {
     let example = Program::new("../../../examples/survivors.c");
     for hosts in HOSTS {

@@ -28,6 +28,8 @@ const SECOND: u64 = 1_000_000_000;
 const RETRY: u64 = SECOND / 10;
 /// No PE is killed that close to the end.
 const QUIET_END: u64 = 2 * SECOND;
+/// After as many seconds a PE that was to be killed is thought to be lost and replaced already.
+const LATE: u64 = 5;
 /// How long a replacement is waited for in the end.
 const LAST_WAIT: u64 = 5 * SECOND;
 
@@ -109,6 +111,9 @@ pub(crate) struct Member {
     pub(crate) plan: Option<Plan>,
     /// Whether PEs are killed.
     kills: bool,
+    /// How many were lost when the PEs that are left met last, and when one was killed last.
+    view: u64,
+    killed_in: Option<u64>,
     /// Whether all is done, on all PEs.
     is_over: bool,
     random: u64,
@@ -138,8 +143,21 @@ impl Member {
         let random = u64::from(std::process::id());
         let ports = Ports::default();
         let plan = plan.filter(|_| !is_replacement && world.my_pe() == 0);
-        let (rebuild_at, is_over) = (None, false);
-        let mut this = Self { world, team, rejoined, rebuild_at, store, ports, plan, kills, is_over, random };
+        let (rebuild_at, is_over, view, killed_in) = (None, false, 0, None);
+        let mut this = Self {
+            world,
+            team,
+            rejoined,
+            rebuild_at,
+            store,
+            ports,
+            plan,
+            kills,
+            view,
+            killed_in,
+            is_over,
+            random,
+        };
         let store = this.store.clone();
         let mut epoch = store.halt().await;
         match this.settle(&mut epoch).await {
@@ -196,6 +214,7 @@ impl Member {
             Decision::GoOn => {}
             Decision::Rebuild => self.rebuild().await?,
             Decision::Kill(pe) => {
+                self.killed_in = Some(self.view);
                 if let Some(plan) = &mut self.plan {
                     plan.killed = (now() - plan.begin) / SECOND;
                 }
@@ -239,8 +258,10 @@ impl Member {
             return Decision::End;
         }
         let second = now.saturating_sub(plan.begin) / SECOND;
-        // With one copy of some keys alone, a loss would lose them.
-        if self.kills && n >= 2 && second > plan.killed && now + QUIET_END < plan.end {
+        // With one copy of some keys alone, a loss would lose them. On a busy machine a PE that is
+        // to be killed goes on for a while.
+        let is_dead = self.killed_in.is_none_or(|view| self.view > view) || second > plan.killed + LATE;
+        if self.kills && n >= 2 && second > plan.killed && is_dead && now + QUIET_END < plan.end {
             let which = below(&mut self.random, n as u64) as usize;
             return self.team.world_pe(which).map_or(Decision::GoOn, Decision::Kill);
         }
@@ -297,8 +318,8 @@ impl Member {
     async fn settle_survivors(&mut self, epoch: &mut Epoch) -> oxshmem::Result<()> {
         // What has not come to a lost PE is reported.
         let _ = self.world.context().quiet().await;
-        let Survivors { team, .. } = self.world.survivors().await?;
-        self.team = team;
+        let Survivors { team, view, .. } = self.world.survivors().await?;
+        (self.team, self.view) = (team, view);
         // The PE that has decided that one is killed may be that one.
         if let Some(plan) = &mut self.plan {
             plan.killed = plan.killed.max(now().saturating_sub(plan.begin) / SECOND);

@@ -33,11 +33,12 @@ use oxshmem_spaces::SymRef;
 use crate::{operation::Immediate, sealed::Sealed, trace::trace_operation};
 
 pub use cmp::Cmp;
+pub use condition::WaitUntilSet;
 pub use masked::Masked;
-pub use or_loss::OrLoss;
+pub use or_loss::{OrLoss, WaitOrLoss};
 pub use set::WaitSet;
 pub use waitable::Waitable;
-pub use word::{WordWait, wait_in};
+pub use word::{WordWait, WordWatch, wait_in};
 pub(crate) use word::{look, wait_as};
 
 /// Waiting for one word of this PE.

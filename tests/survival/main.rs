@@ -4,6 +4,7 @@
 mod common;
 mod devices;
 mod hosts_cut_off;
+mod lasting;
 mod locks;
 mod memory;
 #[path = "../common/namespaces.rs"]
@@ -19,7 +20,7 @@ use std::time::Duration;
 use oxshmem::{Error, InitOptions, Result, prelude::*, settings::Settings};
 use rustix::process::{Signal as Sent, getpid, kill_process};
 
-use crate::common::{Ended, Job, Random, test_name, time_limit};
+use crate::common::{Ended, Job, Random, stretched, test_name, time_limit};
 
 /// A job that goes on, whose PEs run `body` until it ends or kills them.
 fn go_on<F>(job: Job, body: fn(World) -> F) -> Ended
@@ -37,7 +38,7 @@ where
     let outcome = runtime.block_on(async {
         let settings = Settings::from_env()?;
         let world = oxshmem::init_with(InitOptions::from(settings).survive_loss()).await?;
-        tokio::time::timeout(Duration::from_secs(50), body(world.clone())).await.expect("in time")?;
+        tokio::time::timeout(stretched(50), body(world.clone())).await.expect("in time")?;
         world.finalize().await
     });
     if let Err(error) = outcome {
@@ -85,6 +86,9 @@ async fn three_go_on(world: World) -> Result<()> {
         return Err(die(&world));
     }
     let any = words.at(3).wait_until(Cmp::Eq, 9).or_any_loss();
+    let all = words.wait_until_all(Cmp::Eq, 9).or_any_loss();
+    let some = words.excluding(&[0, 0, 0, 1]).wait_until_some_vector(Cmp::Eq, &[9; 4]).or_loss_of(LOST);
+    let of_another = words.slice(3..).wait_until_any(Cmp::Eq, 5).or_loss_of(me);
     ctx.inc(words.at(3), LOST).await?;
     // The barrier hangs on no PE.
     is_lost(world.barrier_all().await, LOST, 1..=1);
@@ -101,6 +105,13 @@ async fn three_go_on(world: World) -> Result<()> {
     is_lost(ctx.fetch_add(words.at(0), 1, LOST).await, LOST, 1..=1);
     is_lost(words.at(3).wait_until(Cmp::Eq, 9).or_loss_of(LOST).await.map(drop), LOST, 1..=1);
     is_lost(any.await, LOST, 1..=1);
+    is_lost(all.await, LOST, 1..=1);
+    is_lost(some.await.map(drop), LOST, 1..=1);
+    is_lost(words.wait_until_any(Cmp::Eq, 9).or_loss_of(LOST).await.map(drop), LOST, 1..=1);
+    // What has come counts, and so does only that PE.
+    assert_eq!(words.wait_until_some(Cmp::Eq, 0).or_loss_of(LOST).await?.last(), Some(&3));
+    words.at(3).store(5);
+    assert_eq!(of_another.await?, Some(0));
     let next = (me + 1) % 4;
     let next = if next == LOST { 3 } else { next };
     ctx.put(words.slice(..1), [7], next).await?;

@@ -163,6 +163,45 @@ fn a_replacement_that_the_others_do_not_let_in_learns_that_they_have_left() {
     }
 }
 
+/// When PE 2 has a replacement, PE 0 lets it in, and PE 1 calls for those that are left.
+async fn two_disagree(first: World) -> Result<()> {
+    let mut world = first.clone();
+    if !world.is_replacement() {
+        let mut rejoined = world.rejoined();
+        last_barrier(&world).await?;
+        if world.my_pe() == 2 {
+            kill_this();
+        }
+        rejoined.next().await;
+        if world.my_pe() == 0 {
+            assert!(matches!(world.rebuilt().await, Err(Error::PeLost { pe: 2, view: 1, .. })));
+        }
+        assert_eq!(world.survivors().await?.team.n_pes(), 2);
+    }
+    world = loop {
+        match world.rebuilt().await {
+            Ok(world) => break world,
+            // On a replacement, which is waited for.
+            Err(Error::PeLost { .. }) if first.is_replacement() => {}
+            Err(error) => return Err(error),
+        }
+    };
+    world.barrier_all().await?;
+    println!("PE {} agrees", world.my_pe());
+    Ok(())
+}
+
+#[test]
+fn pes_do_not_wait_for_each_other_in_survivors_and_in_rebuilt() {
+    let _limit = time_limit(60);
+    for hosts in ["1", "2"] {
+        let job = Job::new(test_name!(), 3).hosts(hosts).launcher_args(&["--respawn", "1"]);
+        let ended = go_on(job, two_disagree);
+        assert_eq!(ended.status, 0, "{hosts} hosts: {ended:?}");
+        assert_eq!(ended.stdout.matches(" agrees").count(), 3, "{hosts} hosts: {ended:?}");
+    }
+}
+
 /// A world ends before another begins, of which PE 1 is replaced.
 async fn a_second_world(first: World) -> Result<()> {
     let world = if first.is_replacement() {

@@ -21,6 +21,8 @@ pub(crate) struct Blocks {
 pub(crate) struct OwnedBlock {
     pub(crate) block: SymSlice<u8>,
     pub(crate) from: Origin,
+    /// Which it is of those that this PE has not allocated, but the one that it replaces.
+    pub(crate) unclaimed: Option<usize>,
 }
 
 /// Which routines have allocated a block.

@@ -26,6 +26,13 @@ impl Errors {
         self.errors().entry(ptr::from_ref(context).addr()).or_insert(PE_LOST);
     }
 
+    /// Another context takes the place of one.
+    pub(crate) fn pass_on(&self, from: &Context, to: &Context) {
+        if self.take(from) != 0 {
+            self.leave(to);
+        }
+    }
+
     /// That of a context, which has none any more.
     pub(crate) fn take(&self, context: &Context) -> c_int {
         self.errors().remove(&ptr::from_ref(context).addr()).unwrap_or(0)

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use oxshmem::Team;
@@ -26,5 +26,12 @@ impl Sets {
     /// alike.
     pub(crate) fn new(threads: bool) -> Self {
         Self { threads, teams: Mutex::default() }
+    }
+
+    /// Those that have lost no PE: PEs make the teams of the others anew.
+    pub(crate) fn renewed(&self, threads: bool) -> Self {
+        let mut teams = std::mem::take(&mut *self.teams.lock().unwrap_or_else(PoisonError::into_inner));
+        teams.retain(|_, team| !team.is_revoked());
+        Self { threads, teams: Mutex::new(teams) }
     }
 }

@@ -128,6 +128,10 @@ pub(crate) const ADDRESS: &[Argument] = &[
 /// Where a team handle is the result.
 pub(crate) const LOST_PES: &[Argument] =
     &[output("pes", "the PEs; may be null if npes is 0"), input("npes", "how many there is room for in pes")];
+pub(crate) const UNCLAIMED: &[Argument] = &[
+    output("blocks", "their addresses; may be null if nblocks is 0"),
+    input("nblocks", "how many there is room for in blocks"),
+];
 pub(crate) const SURVIVORS: &[Argument] = &[
     output("new_team", "the team that they make"),
     output(

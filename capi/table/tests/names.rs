@@ -56,6 +56,9 @@ fn every_chapter_has_as_many_routines_as_the_specification() {
             "shmemx_losses",
             "shmemx_is_lost",
             "shmemx_team_survivors",
+            "shmemx_is_replacement",
+            "shmemx_rebuilt",
+            "shmemx_unclaimed",
             "shmemx_ctx_error",
             "shmemx_gpu_device"
         ]

@@ -230,8 +230,19 @@ impl Program {
 
     /// Runs it as a job of `n` PEs with these variables and arguments.
     pub(crate) fn job(&self, n: usize, variables: &[(&str, &str)], args: &[&str]) -> Ended {
+        self.job_with(&[], n, variables, args)
+    }
+
+    /// Runs it as a job that is started with more options of `oshrun`.
+    pub(crate) fn job_with(
+        &self,
+        options: &[&str],
+        n: usize,
+        variables: &[(&str, &str)],
+        args: &[&str],
+    ) -> Ended {
         let mut command = Command::new(programs().join("oshrun"));
-        command.args(["-np", &n.to_string(), "--timeout", "60"]);
+        command.args(["-np", &n.to_string(), "--timeout", "60"]).args(options);
         for (name, value) in variables {
             command.args(["-x", &format!("{name}={value}")]);
         }

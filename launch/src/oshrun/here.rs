@@ -131,6 +131,8 @@ impl<'a> Here<'a> {
         let Again { plan, output, events, .. } = &*self.again;
         let stdout = child.stdout.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
         let stderr = child.stderr.take().map(|pipe| pipe.into_owned_fd()).transpose()?;
+        // Those of a PE that was here before.
+        while self.relays.try_join_next().is_some() {}
         for (stream, pipe) in [(Stream::Out, stdout), (Stream::Err, stderr)] {
             let Some(pipe) = pipe else { continue };
             let from = pipe::Receiver::from_owned_fd(pipe)?;

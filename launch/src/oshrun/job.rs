@@ -461,6 +461,7 @@ impl<'a> Job<'a> {
     /// Prints a message, beside the loop, because the reader of the output may be slow.
     fn tell(&mut self, text: String) {
         let output = self.outlets.output.clone();
+        while self.messages.try_join_next().is_some() {}
         self.messages.spawn(async move { output.tell(text.as_bytes()).await });
     }
 

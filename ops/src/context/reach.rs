@@ -49,11 +49,14 @@ impl Reaches {
             all.push(Arc::downgrade(reach));
         }
         self.informed.get_or_init(|| {
-            let this = Arc::downgrade(self);
-            losses.when_lost(move |_| {
+            let take_care = |this: &Weak<Self>| {
                 let Some(this) = this.upgrade() else { return };
                 lock(&this.all).iter().filter_map(Weak::upgrade).for_each(|reach| reach.take_care());
-            });
+            };
+            let [first, then] = [self, self].map(Arc::downgrade);
+            losses.before_lost(move || take_care(&first));
+            // And those that were made meanwhile.
+            losses.when_lost(move |_| take_care(&then));
         });
         if !losses.since(0).is_empty() {
             reach.take_care();

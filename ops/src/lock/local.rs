@@ -39,7 +39,7 @@ use super::{
 use crate::{
     context::{Context, ContextOptions},
     quiet::Quiet,
-    wait::{Cmp, Wait, WordWait, look},
+    wait::{Cmp, Wait, WordWatch, look},
 };
 
 /// The locks that a PE has handles to, by segment and offset, so that all handles to a lock share
@@ -407,7 +407,7 @@ impl Seat {
     /// for it.
     async fn next_move(&self) -> Result<Move> {
         let node = self.halves.at(1);
-        let (mut end, mut shown) = (WordWait::default(), false);
+        let (mut end, mut shown) = (WordWatch::new(&self.pe), false);
         let next = poll_fn(|cx| {
             let waiting = {
                 let mut state = self.state();
@@ -436,18 +436,18 @@ impl Seat {
                 };
                 // No word of a lock is that.
                 let ended = if self.pe.losses().is_some() && self.is_home() {
-                    end.watch_as(self.word.at(0), Cmp::Eq, u64::MAX, cx.waker(), show).map_ok(drop)
+                    end.wait.watch_as(self.word.at(0), Cmp::Eq, u64::MAX, cx.waker(), show).map_ok(drop)
                 } else {
-                    end.watch_as(node, Cmp::Eq, u32::MAX, cx.waker(), show).map_ok(drop)
+                    end.wait.watch_as(node, Cmp::Eq, u32::MAX, cx.waker(), show).map_ok(drop)
                 };
                 ended.map_ok(|()| Move::Leave(None))
             } else {
-                end.end(node);
+                end.wait.end(node);
                 Poll::Pending
             }
         })
         .await;
-        end.end(node);
+        drop(end);
         if shown {
             self.waits_no_more();
         }

@@ -1,9 +1,10 @@
 //! What the words of a set are compared to, and the wait for it.
 
 use std::{
-    future::poll_fn,
+    fmt,
+    pin::Pin,
     sync::Arc,
-    task::{Poll, Waker},
+    task::{Context, Poll, Waker},
 };
 
 use oxshmem_base::Result;
@@ -125,25 +126,52 @@ struct Seen<T> {
     values: Vec<T>,
 }
 
-/// Waits until `satisfied` finds something in `condition`.
-pub(super) fn wait<'a, T: Waitable, R: Send>(
+/// A wait for words of a set: see [`WaitSet`](super::WaitSet).
+#[must_use = "nothing waits unless this is awaited"]
+pub struct WaitUntilSet<'a, T: Waitable, R> {
     condition: Condition<'a, T>,
     what: Call,
+    /// Whether it waits for all words.
     all: bool,
+    /// What it returns, once there is that.
     satisfied: fn(&Condition<'a, T>) -> Option<R>,
-) -> impl Future<Output = Result<R>> + Send + use<'a, T, R> {
-    let (pe, call) = (condition.set.words.pe(), what.name());
-    trace_operation(call, condition.len() * size_of::<T>(), pe.me());
-    let mut watch = Watch { pe, key: None, record: None };
-    let mut spun = false;
-    poll_fn(move |cx| {
-        let words = condition.set.words;
+    watch: Watch<'a>,
+    spun: bool,
+}
+
+impl<'a, T: Waitable, R> WaitUntilSet<'a, T, R> {
+    /// Until `satisfied` finds something in `condition`.
+    pub(super) fn new(
+        condition: Condition<'a, T>,
+        what: Call,
+        all: bool,
+        satisfied: fn(&Condition<'a, T>) -> Option<R>,
+    ) -> Self {
+        let pe = condition.set.words.pe();
+        trace_operation(what.name(), condition.len() * size_of::<T>(), pe.me());
+        let watch = Watch { pe, key: None, record: None };
+        Self { condition, what, all, satisfied, watch, spun: false }
+    }
+
+    pub(super) fn pe(&self) -> &Arc<Pe> {
+        self.watch.pe
+    }
+}
+
+impl<T: Waitable, R> Unpin for WaitUntilSet<'_, T, R> {}
+
+impl<T: Waitable, R> Future for WaitUntilSet<'_, T, R> {
+    type Output = Result<R>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<R>> {
+        let Self { condition, what, all, satisfied, watch, spun } = &mut *self;
+        let (words, pe) = (condition.set.words, watch.pe);
         loop {
             // A look that is no load takes long, so the engine looks at what is watched, unless the
             // waker does nothing, behind which it need not.
             let is_loaded = words.reader().address().is_some();
             if (is_loaded || watch.key.is_some() && cx.waker().will_wake(Waker::noop()))
-                && let Some(result) = satisfied(&condition)
+                && let Some(result) = satisfied(condition)
             {
                 watch.end();
                 return Poll::Ready(Ok(result));
@@ -156,29 +184,35 @@ pub(super) fn wait<'a, T: Waitable, R: Send>(
                     // again.
                     Some(Fired::Satisfied(_)) => watch.end(),
                 }
-                if let Some(result) = satisfied(&condition) {
+                if let Some(result) = satisfied(condition) {
                     return Poll::Ready(Ok(result));
                 }
                 continue;
             }
-            if !std::mem::replace(&mut spun, true) {
-                watch.record = waiting(pe, what, Some(words.extent()));
-                let look = || satisfied(&condition);
+            if !std::mem::replace(spun, true) {
+                watch.record = waiting(pe, *what, Some(words.extent()));
+                let look = || satisfied(condition);
                 if let Some(result) = pe.engine().look_until(words.reader(), &mut None, look) {
                     return Poll::Ready(Ok(result));
                 }
             }
-            pe.check_home(call)?;
-            watch.begin(what, &condition, all, cx.waker());
+            pe.check_home(what.name())?;
+            watch.begin(*what, condition, *all, cx.waker());
             // No ring announces what came before the watch.
-            if let Some(result) = satisfied(&condition) {
+            if let Some(result) = satisfied(condition) {
                 watch.end();
                 return Poll::Ready(Ok(result));
             }
-            pe.check(call)?;
+            pe.check(what.name())?;
             return Poll::Pending;
         }
-    })
+    }
+}
+
+impl<T: Waitable, R> fmt::Debug for WaitUntilSet<'_, T, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} words", self.what.name(), self.condition.len())
+    }
 }
 
 /// A watch that ends with its future.

@@ -1,12 +1,11 @@
 //! Sets of words to wait for.
 
-use oxshmem_base::Result;
 use oxshmem_progress::activity::Call;
 use oxshmem_spaces::{SymSlice, SymView};
 
 use super::{
     cmp::Cmp,
-    condition::{Condition, Values, wait},
+    condition::{Condition, Values, WaitUntilSet},
     masked::Masked,
     waitable::Waitable,
 };
@@ -76,12 +75,13 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    fn wait_until_all(
-        self,
-        cmp: Cmp,
-        value: T,
-    ) -> impl Future<Output = Result<()>> + Send + use<'a, Self, T> {
-        wait(Condition::new(self.set(), cmp, Values::Same(value)), Call::WaitUntilAll, true, Condition::all)
+    fn wait_until_all(self, cmp: Cmp, value: T) -> WaitUntilSet<'a, T, ()> {
+        WaitUntilSet::new(
+            Condition::new(self.set(), cmp, Values::Same(value)),
+            Call::WaitUntilAll,
+            true,
+            Condition::all,
+        )
     }
 
     /// Waits until some word compares to `value`, and names one that does (`OpenSHMEM 1.6
@@ -104,12 +104,13 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    fn wait_until_any(
-        self,
-        cmp: Cmp,
-        value: T,
-    ) -> impl Future<Output = Result<Option<usize>>> + Send + use<'a, Self, T> {
-        wait(Condition::new(self.set(), cmp, Values::Same(value)), Call::WaitUntilAny, false, Condition::any)
+    fn wait_until_any(self, cmp: Cmp, value: T) -> WaitUntilSet<'a, T, Option<usize>> {
+        WaitUntilSet::new(
+            Condition::new(self.set(), cmp, Values::Same(value)),
+            Call::WaitUntilAny,
+            false,
+            Condition::any,
+        )
     }
 
     /// Waits until some words compare to `value`, and names all that do (`OpenSHMEM 1.6 §9.11.4`).
@@ -130,12 +131,8 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    fn wait_until_some(
-        self,
-        cmp: Cmp,
-        value: T,
-    ) -> impl Future<Output = Result<Vec<usize>>> + Send + use<'a, Self, T> {
-        wait(
+    fn wait_until_some(self, cmp: Cmp, value: T) -> WaitUntilSet<'a, T, Vec<usize>> {
+        WaitUntilSet::new(
             Condition::new(self.set(), cmp, Values::Same(value)),
             Call::WaitUntilSome,
             false,
@@ -163,12 +160,8 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     #[track_caller]
-    fn wait_until_all_vector(
-        self,
-        cmp: Cmp,
-        values: &'a [T],
-    ) -> impl Future<Output = Result<()>> + Send + use<'a, Self, T> {
-        wait(
+    fn wait_until_all_vector(self, cmp: Cmp, values: &'a [T]) -> WaitUntilSet<'a, T, ()> {
+        WaitUntilSet::new(
             Condition::new(self.set(), cmp, Values::Each(values)),
             Call::WaitUntilAllVector,
             true,
@@ -191,12 +184,8 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     #[track_caller]
-    fn wait_until_any_vector(
-        self,
-        cmp: Cmp,
-        values: &'a [T],
-    ) -> impl Future<Output = Result<Option<usize>>> + Send + use<'a, Self, T> {
-        wait(
+    fn wait_until_any_vector(self, cmp: Cmp, values: &'a [T]) -> WaitUntilSet<'a, T, Option<usize>> {
+        WaitUntilSet::new(
             Condition::new(self.set(), cmp, Values::Each(values)),
             Call::WaitUntilAnyVector,
             false,
@@ -219,12 +208,8 @@ pub trait WaitSet<'a, T: Waitable>: Sized + Sealed {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     #[track_caller]
-    fn wait_until_some_vector(
-        self,
-        cmp: Cmp,
-        values: &'a [T],
-    ) -> impl Future<Output = Result<Vec<usize>>> + Send + use<'a, Self, T> {
-        wait(
+    fn wait_until_some_vector(self, cmp: Cmp, values: &'a [T]) -> WaitUntilSet<'a, T, Vec<usize>> {
+        WaitUntilSet::new(
             Condition::new(self.set(), cmp, Values::Each(values)),
             Call::WaitUntilSomeVector,
             false,

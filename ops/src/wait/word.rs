@@ -51,7 +51,7 @@ impl WordWait {
             wait.begin_record(word);
             let seen = wait.spin(word, cmp, value);
             if seen.is_some() {
-                wait.end_record(word);
+                wait.end_record(word.as_view().pe());
             }
             seen
         })
@@ -86,10 +86,10 @@ impl WordWait {
     }
 
     #[inline]
-    fn end_record<T: Waitable>(&mut self, word: SymRef<'_, T>) {
+    fn end_record(&mut self, pe: &Pe) {
         let record = std::mem::take(&mut self.record);
         if record != Slot::NONE {
-            word.as_view().pe().complete_record(record);
+            pe.complete_record(record);
         }
     }
 
@@ -183,9 +183,15 @@ impl WordWait {
     /// Ends the watch, if there is one.
     #[inline(always)]
     pub fn end<T: Waitable>(&mut self, word: SymRef<'_, T>) {
+        self.end_of(word.as_view().pe());
+    }
+
+    /// Ends the watch of a word of that PE, if there is one.
+    #[inline(always)]
+    pub fn end_of(&mut self, pe: &Pe) {
         if let Some(watch) = self.watch.take() {
-            unwatch(word.as_view().pe(), watch);
-            self.end_record(word);
+            unwatch(pe, watch);
+            self.end_record(pe);
         }
     }
 }
@@ -203,23 +209,32 @@ pub(crate) async fn wait_as<T: Waitable>(
     value: T,
     mut show: impl FnMut() -> Place,
 ) -> Result<T> {
-    let mut wait = WatchedWord { word, wait: WordWait::default() };
-    poll_fn(|cx| match wait.wait.look(word, cmp, value) {
+    let mut watch = WordWatch::new(word.as_view().pe());
+    poll_fn(|cx| match watch.wait.look(word, cmp, value) {
         Some(seen) => Poll::Ready(Ok(seen)),
-        None => wait.wait.watch_as(word, cmp, value, cx.waker(), &mut show),
+        None => watch.wait.watch_as(word, cmp, value, cx.waker(), &mut show),
     })
     .await
 }
 
-/// Ends its watch with itself.
-struct WatchedWord<'a, T: Waitable> {
-    word: SymRef<'a, T>,
-    wait: WordWait,
+/// A wait for words of a PE, one after the other, that ends its watch with itself.
+#[derive(Debug)]
+pub struct WordWatch<'a> {
+    pe: &'a Pe,
+    /// The wait for the word that is watched now, if any is.
+    pub wait: WordWait,
 }
 
-impl<T: Waitable> Drop for WatchedWord<'_, T> {
+impl<'a> WordWatch<'a> {
+    /// Nothing is watched yet.
+    pub fn new(pe: &'a Pe) -> Self {
+        Self { pe, wait: WordWait::default() }
+    }
+}
+
+impl Drop for WordWatch<'_> {
     fn drop(&mut self) {
-        self.wait.end(self.word);
+        self.wait.end_of(self.pe);
     }
 }
 

@@ -272,9 +272,20 @@ impl Exchanges {
             // A replacement is no member of a team that was made before.
             _ => lost[pe] || lost_at[pe] > round.view,
         };
+        // A PE waits in a round of a team for one that waits for it there.
+        let is_in_vain = rounds.iter().find(|round| round.key == TeamRound::REBUILT).is_some_and(|rebuilt| {
+            rounds.iter().filter(|round| round.key != TeamRound::REBUILT).any(|round| {
+                let mut members = round.members.iter().zip(&round.given);
+                members.any(|(&pe, given)| {
+                    let is_there = rebuilt.members.get(pe) == Some(&pe) && rebuilt.given[pe].is_some();
+                    given.is_none() && !is_missing(pe, round) && is_there
+                })
+            })
+        });
         let is_over = |round: &mut OpenRound| {
             let mut members = round.members.iter().zip(&round.given);
-            members.all(|(&pe, given)| given.is_some() || is_missing(pe, round))
+            is_in_vain && round.key == TeamRound::REBUILT
+                || members.all(|(&pe, given)| given.is_some() || is_missing(pe, round))
         };
         let over: Vec<OpenRound> = rounds.extract_if(.., is_over).collect();
         let mut are_all_back = false;
@@ -283,10 +294,12 @@ impl Exchanges {
             let of_living = |(&pe, given): (&usize, &Option<(u64, Vec<u8>)>)| match given {
                 Some((_, bytes)) if !is_missing(pe, &round) => bytes.clone(),
                 _ if round.key == TeamRound::REBUILT && has_left[pe] => TeamRound::LEFT.to_vec(),
+                None if !is_missing(pe, &round) => TeamRound::ELSEWHERE.to_vec(),
                 _ => Vec::new(),
             };
             let all: Vec<Vec<u8>> = round.members.iter().zip(&round.given).map(of_living).collect();
             are_all_back |= round.key == TeamRound::REBUILT
+                && !is_in_vain
                 && !all.iter().any(|given| given.is_empty() || *given == TeamRound::LEFT);
             let answer = Message::new(Kind::Regrouped).value(view).with_body(wire::pack(&all))?;
             for (&pe, given) in round.members.iter().zip(&round.given) {
@@ -470,6 +483,32 @@ mod tests {
             exchanges.exchange(pe, 7, true, vec![]).unwrap();
         }
         assert_eq!(exchanges.awaited(), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn pes_that_are_to_let_replacements_in_do_not_wait_for_one_that_waits_for_them() {
+        let round = |key, given| TeamRound { key, view: 0, members: vec![0, 1, 2], given }.encode();
+        for is_first in [true, false] {
+            let mut exchanges = Exchanges::new(Places::new(Hosts::one(3), "node1"), true);
+            exchanges.lost(2).unwrap();
+            let rebuilt = |exchanges: &mut Exchanges| {
+                exchanges.regroup(0, 7, &round(TeamRound::REBUILT, vec![1])).unwrap()
+            };
+            let survives = |exchanges: &mut Exchanges, pe| {
+                exchanges.regroup(pe, 8, &round([5, 5], vec![pe as u8])).unwrap()
+            };
+            let mail = if is_first {
+                assert!(rebuilt(&mut exchanges).is_empty());
+                survives(&mut exchanges, 1)
+            } else {
+                assert!(survives(&mut exchanges, 1).is_empty());
+                rebuilt(&mut exchanges)
+            };
+            let body = mail[0].1.clone().into_body().unwrap();
+            assert_eq!(*wire::unpack(&body, 3).unwrap(), [vec![1], TeamRound::ELSEWHERE.to_vec(), vec![]]);
+            assert_eq!(tickets(mail), [(0, 7)]);
+            assert_eq!(tickets(survives(&mut exchanges, 0)), [(0, 8), (1, 8)]);
+        }
     }
 
     #[test]

@@ -67,6 +67,7 @@ struct Known {
     waiting: Vec<(u64, StoredWaker)>,
     watches: u64,
     calls: Vec<Call>,
+    first_calls: Vec<Arc<dyn Fn() + Send + Sync>>,
 }
 
 /// What is done about each loss.
@@ -113,8 +114,16 @@ impl Losses {
         }
     }
 
+    /// Has `call` run when a PE is lost, before any thread can know of that. It may run without a
+    /// loss.
+    pub fn before_lost(&self, call: impl Fn() + Send + Sync + 'static) {
+        lock(&self.known).first_calls.push(Arc::new(call));
+    }
+
     /// A PE is lost. The launcher's number is that of the next loss, or of one that is known.
     pub fn add(&self, loss: Loss) {
+        let first = lock(&self.known).first_calls.clone();
+        first.iter().for_each(|call| call());
         let calls = {
             let mut known = lock(&self.known);
             if loss.view != known.losses.len() as u64 + 1 {

@@ -126,6 +126,8 @@ impl TeamRound {
     pub const REBUILT: [u64; 2] = [u64::MAX; 2];
     /// What a PE that has left in good order gives there.
     pub const LEFT: [u8; 1] = [0];
+    /// What one gives there that waits for another PE in a round of a team: all of these fail.
+    pub const ELSEWHERE: [u8; 1] = [u8::MAX];
 
     /// The body of the message.
     pub fn encode(&self) -> Vec<u8> {

@@ -2,17 +2,33 @@
 
 use std::{
     future::poll_fn,
+    sync::Arc,
     task::{Poll, Waker},
 };
 
 use oxshmem_base::Result;
 use oxshmem_ops::{Cmp, wait::WordWait};
+use oxshmem_spaces::Pe;
 
 use crate::group::{Flag, Group, is_come};
 
 /// A wait for one number of the scratch memory after the other.
 #[derive(Debug, Default)]
-pub(crate) struct NumberWait(WordWait);
+pub(crate) struct NumberWait {
+    wait: WordWait,
+    /// While it watches.
+    pe: Option<Arc<Pe>>,
+}
+
+impl Drop for NumberWait {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // That of a collective that ends before, as a PE is lost.
+        if let Some(pe) = &self.pe {
+            self.wait.end_of(pe);
+        }
+    }
+}
 
 impl NumberWait {
     /// Ready when the word at `place` of this PE has come to `number`. The first look may spin.
@@ -40,21 +56,25 @@ impl NumberWait {
         waker: &dyn Fn() -> Waker,
     ) -> Poll<Result<()>> {
         let word = group.word(place);
-        let seen = match self.0.look(word, Cmp::Ge, number) {
+        let seen = match self.wait.look(word, Cmp::Ge, number) {
             Some(seen) => Ok(seen),
-            None => match self.0.watch(word, Cmp::Ge, number, &waker()) {
-                Poll::Pending => return Poll::Pending,
+            None => match self.wait.watch(word, Cmp::Ge, number, &waker()) {
+                Poll::Pending => {
+                    self.pe.get_or_insert_with(|| Arc::clone(group.pe()));
+                    return Poll::Pending;
+                }
                 Poll::Ready(seen) => seen,
             },
         };
-        self.0.end(word);
+        self.wait.end(word);
+        self.pe = None;
         Poll::Ready(seen.and_then(|seen| if is_come(seen, number) { Ok(()) } else { Err(group.poisoned()) }))
     }
 
     /// Whether nothing is watched.
     #[inline(always)]
     pub(crate) fn is_unwatched(&self) -> bool {
-        self.0.is_unwatched()
+        self.wait.is_unwatched()
     }
 }
 

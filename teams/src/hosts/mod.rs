@@ -16,23 +16,19 @@ mod alltoall;
 mod broadcast;
 mod call_check;
 mod collect;
+mod kept;
 mod reduce;
 mod scan;
 pub mod sync;
 mod wire;
 
-use std::{
-    future::poll_fn,
-    ops::Range,
-    pin::Pin,
-    sync::atomic::{AtomicUsize, Ordering},
-    task::Poll,
-};
+use std::{future::poll_fn, ops::Range, pin::Pin, sync::atomic::Ordering, task::Poll};
 
 use oxshmem_base::Result;
-use oxshmem_ops::{Cmp, wait::WordWait};
+use oxshmem_ops::{Cmp, wait::WordWatch};
 
-pub(crate) use self::{reduce::doubling, wire::Wire};
+use self::kept::Kept;
+pub(crate) use self::{kept::give_back, reduce::doubling, wire::Wire};
 use crate::{
     algorithm::{
         called::Called,
@@ -95,7 +91,7 @@ impl Wide {
 pub(crate) async fn guarded<T>(
     group: &Group,
     signature: Signature,
-    collective: Pin<Box<impl Future<Output = Result<T>>>>,
+    collective: Pin<Box<impl Future<Output = Result<T>> + Send + 'static>>,
 ) -> Result<T> {
     let Some(wide) = group.wide() else { return collective.await };
     let word = group.word(Flag::Broken.place());
@@ -106,9 +102,9 @@ pub(crate) async fn guarded<T>(
         return collective.await;
     }
     wide.begin(group, signature);
-    let mut collective = Kept { task: Some(collective), lent: &wide.lent };
+    let mut collective = Kept { task: Some(collective), group, lent: &wide.lent };
     let mut outcome = None;
-    let mut broken = WordWait::default();
+    let mut broken = WordWatch::new(group.pe());
     let ended = poll_fn(|cx| {
         wide.call_check.asks();
         if outcome.is_none()
@@ -131,30 +127,12 @@ pub(crate) async fn guarded<T>(
         {
             return Poll::Ready(outcome);
         }
-        match broken.watch(word, Cmp::Ge, 1, cx.waker()) {
+        match broken.wait.watch(word, Cmp::Ge, 1, cx.waker()) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(seen) => Poll::Ready(seen.and_then(|_| Err(group.poisoned()))),
         }
     });
-    let ended = ended.await;
-    broken.end(word);
-    ended
-}
-
-/// A collective, which owns the memory it works on. Should it end while a network still has some of
-/// that, as it may if it fails, it never gives it back.
-struct Kept<'a, F> {
-    task: Option<Pin<Box<F>>>,
-    lent: &'a AtomicUsize,
-}
-
-impl<F> Drop for Kept<'_, F> {
-    fn drop(&mut self) {
-        // Acquire: what has come is there before the memory is another's.
-        if self.lent.load(Ordering::Acquire) > 0 {
-            std::mem::forget(self.task.take());
-        }
-    }
+    ended.await
 }
 
 /// Bytes that are on the network while others are copied from and to a device.

@@ -4,7 +4,7 @@
 //! is long goes from symmetric memory to symmetric memory, in chunks, and on to other hosts from
 //! there. A task that drops the future of such a message, because PEs have called different things
 //! or the team is gone, leaves the network something to write to. So messages are counted while
-//! their memory is [lent](Lent), and a collective that fails meanwhile keeps that for ever.
+//! their memory is [lent](Lent), and a collective that fails meanwhile is [kept](super::kept).
 //!
 //! Two PEs have one team with members on both at a time in a place of the scratch memory, so its
 //! number names the team. Messages with equal tags arrive in their order: numbers may wrap, and

@@ -122,11 +122,12 @@ impl Core {
                 if group.wide().is_none() {
                     return collective(Arc::clone(&group)).await;
                 }
-                let begin = || async {
-                    group.check()?;
-                    collective(Arc::clone(&group)).await
+                let own = Arc::clone(&group);
+                let begun = async move {
+                    own.check()?;
+                    collective(own).await
                 };
-                hosts::guarded(&group, signature, Box::pin(begin())).await
+                hosts::guarded(&group, signature, Box::pin(begun)).await
             };
             let mut whole = pin!(whole);
             let outcome = poll_fn(|cx| {

@@ -8,7 +8,7 @@ use oxshmem_net::Net;
 use oxshmem_progress::flight::Flight;
 use oxshmem_spaces::Pe;
 
-use crate::hosts::Wire;
+use crate::hosts::{Wire, give_back};
 
 /// Waits until all that this PE has sent is where it was sent to.
 pub(super) async fn settle(pe: &Pe) {
@@ -26,7 +26,8 @@ async fn settled(net: &dyn Net) -> Result<()> {
     poll_fn(|cx| flight.poll(cx)).await
 }
 
-/// Drops the messages of the teams at these places, of which no PE sends any more.
+/// Drops the messages of the teams at these places, of which no PE sends any more, and the
+/// collectives that were kept because of them.
 pub(super) async fn forget(pe: &Pe, is_revoked: impl Fn(usize) -> bool) {
     let Some(net) = pe.net() else { return };
     let is_stale = |tag| is_revoked(Wire::place_of(tag));
@@ -39,4 +40,5 @@ pub(super) async fn forget(pe: &Pe, is_revoked: impl Fn(usize) -> bool) {
         })
         .await;
     }
+    give_back(pe);
 }

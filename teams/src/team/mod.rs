@@ -367,6 +367,12 @@ impl Team {
         self.core.check_awaited(call)
     }
 
+    /// Whether the team has lost a member, as far as this PE knows.
+    #[doc(hidden)]
+    pub fn is_revoked(&self) -> bool {
+        self.core.group.revoked().is_some()
+    }
+
     /// How many messages this PE has sent in collectives of the team.
     #[doc(hidden)]
     pub fn messages_sent(&self) -> u64 {

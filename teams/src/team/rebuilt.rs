@@ -8,6 +8,7 @@ use oxshmem_base::{Error, Result};
 use oxshmem_job::TeamRound;
 use oxshmem_ops::Members;
 use oxshmem_progress::activity::{Activity, Call};
+use oxshmem_spaces::Loss;
 
 use super::{
     leftovers::{forget, settle},
@@ -33,15 +34,16 @@ const FIRST: u8 = 1;
 const SECOND: u8 = 2;
 
 impl Team {
-    /// The predefined teams of a world of which some PEs have replacements. Collective over all
-    /// PEs, the replacements included. Gives `mine` to the others.
+    /// The predefined teams of a world of which some PEs have replacements, instead of this one, of
+    /// all PEs, and of `shared`, of this PE's host. One that has lost no member stays. Collective
+    /// over all PEs, the replacements included. Gives `mine` to the others.
     ///
     /// # Errors
     /// [`Error::PeLost`] if a PE is lost and has no replacement yet; [`Error::Bootstrap`] if one
     /// has left; [`Error::Unsupported`] in a job that ends when a PE is lost, and
     /// [`Error::TeamsExhausted`].
     #[doc(hidden)]
-    pub async fn rebuilt(&self, mine: &[u8]) -> Result<Rebuilt> {
+    pub async fn rebuilt(&self, shared: &Self, mine: &[u8]) -> Result<Rebuilt> {
         const CALL: &str = "rebuilt";
         let (core, pe) = (self.core(), self.core().group.pe());
         let registry = &core.registry;
@@ -83,8 +85,14 @@ impl Team {
             let world = Members::world(pe.n_pes());
             let local = Members::listed(&pe.placement().local);
             let config = TeamConfig::default();
-            let made = [(world, first, "world"), (local, second, "shared")].map(|(members, place, name)| {
-                registry.make_named(pe, &(members, config), place, (number, view), Some(name))
+            let teams = [(self, world, first, "world"), (shared, local, second, "shared")];
+            let made = teams.map(|(old, members, place, name)| {
+                // All of its members know of the losses up to that view.
+                if old.core.group.revoked().is_none_or(|loss| loss.view > view) {
+                    return Some(old.clone());
+                }
+                let made = registry.make_named(pe, &(members, config), place, (number, view), Some(name));
+                made.map(Self::new)
             });
             let answer = vec![u8::from(made.iter().all(Option::is_some))];
             let met = core.all_meet(SECOND, answer).await;
@@ -92,14 +100,14 @@ impl Team {
                 ([Some(world), Some(shared)], Ok(Some((_, took))))
                     if took.iter().all(|took| took == &[1]) =>
                 {
-                    [&world, &shared].iter().for_each(|team| team.revoke_if_lost());
+                    [&world, &shared].iter().for_each(|team| team.core.revoke_if_lost());
                     let given = all.into_iter().map(|given| given.more).collect();
-                    return Ok(Rebuilt { teams: [Self::new(world), Self::new(shared)], given });
+                    return Ok(Rebuilt { teams: [world, shared], given });
                 }
                 (made, met) => {
-                    for made in made.into_iter().flatten() {
-                        made.set_destroyed();
-                        registry.give_back(made.place);
+                    for made in made.iter().flatten().filter(|&made| made != self && made != shared) {
+                        made.core.set_destroyed();
+                        registry.give_back(made.core.place);
                     }
                     met?;
                 }
@@ -121,6 +129,14 @@ impl Core {
         let (view, all) = pe.bootstrap().regroup(round).await?;
         if let Some(left) = all.iter().position(|given| *given == TeamRound::LEFT) {
             return Err(Error::bootstrap("rebuilt", format!("PE {left} has left the job already")));
+        }
+        if all.iter().any(|given| *given == TeamRound::ELSEWHERE) {
+            // They have learnt of a loss, and this PE of their replacements.
+            let Some(Loss { pe, view, how, .. }) = pe.losses().and_then(|losses| losses.since(0).pop())
+            else {
+                return Err(Error::bootstrap("rebuilt", "PEs wait for each other without a loss"));
+            };
+            return Err(Error::PeLost { pe, view, how: how.to_string() });
         }
         let mut given = Vec::with_capacity(all.len());
         for (number, bytes) in all.into_iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::BASE;
 use crate::{
-    arguments::{DEVICE_HANDLE, LOST_PES, SPACE_RESULT, SURVIVORS},
+    arguments::{DEVICE_HANDLE, LOST_PES, SPACE_RESULT, SURVIVORS, UNCLAIMED},
     model::{Form, Group, Status},
 };
 
@@ -227,7 +227,50 @@ pub(super) static GROUPS: &[Group] = &[
         completion: "Collective on the members of the team that are left: all of them may use the new team.",
         returns: "Zero; SHMEMX_PE_LOST if another PE was lost meanwhile, and it is to be called again; a negative number if there \
                   can be no such team, as in a job that ends with a lost PE. new_team is SHMEM_TEAM_INVALID then.",
-        see: &["shmemx_survive_loss", "shmem_team_destroy"],
+        see: &["shmemx_survive_loss", "shmemx_rebuilt", "shmem_team_destroy"],
+    },
+    Group {
+        name: "shmemx_is_replacement",
+        section: LOSSES,
+        rust: Some("World::is_replacement"),
+        brief: "tells whether this PE comes in the place of one that the job has lost",
+        text: "Such a PE takes part once shmemx_rebuilt has returned zero. Its globals are as the program begins with them.",
+        forms: &[kinds_of("shmemx_is_replacement", "int", "void")],
+        returns: "1 if it does (oshrun --respawn), 0 if not.",
+        see: &["shmemx_rebuilt"],
+        ..BASE
+    },
+    Group {
+        name: "shmemx_rebuilt",
+        section: LOSSES,
+        rust: Some("World::rebuilt"),
+        brief: "makes the world whole again, with replacements of the PEs that were lost",
+        text: "From then on SHMEM_TEAM_WORLD and SHMEM_TEAM_SHARED are teams of all PEs again, and shmem_malloc and shmem_free \
+               are collective over them. What was allocated before is there on a replacement too, zeroed. Contexts go on. Teams \
+               that the program has made stay as they are: those with a member that was lost are to be destroyed. Operations of \
+               the default context are completed first. Of other threads of the PE, only those may be in a routine meanwhile \
+               that wait for a variable.",
+        forms: &[kinds_of("shmemx_rebuilt", "int", "void")],
+        completion: "Collective on all PEs, the replacements included, whatever each has called last.",
+        returns: "The same on all PEs: zero; SHMEMX_PE_LOST if one is lost that has no replacement yet, and it may be called again; \
+                  a negative number if there can be no such world, as when other PEs have finalized, or in a job that ends with a \
+                  lost PE.",
+        see: &["shmemx_is_replacement", "shmemx_unclaimed", "shmemx_team_survivors"],
+        ..BASE
+    },
+    Group {
+        name: "shmemx_unclaimed",
+        section: LOSSES,
+        rust: Some("World::unclaimed"),
+        brief: "gives a replacement the symmetric memory that the others had allocated",
+        text: "The blocks that were there when shmemx_rebuilt returned first, and that were not freed since, in the order in which \
+               they were allocated. They are at the same place in the symmetric heap as on the other PEs, which may be another \
+               address.",
+        forms: &[kinds_of("shmemx_unclaimed", "size_t", "void **blocks, size_t nblocks")],
+        arguments: UNCLAIMED,
+        returns: "How many there are, of which no more than nblocks are in blocks. On a PE that is no replacement there are none.",
+        see: &["shmemx_rebuilt", "shmem_free"],
+        ..BASE
     },
     Group {
         name: "shmemx_ctx_error",
