@@ -56,10 +56,14 @@ pub(crate) enum Kind {
     Collect,
     Alltoall,
     Split,
+    Alloc,
+    Realloc,
+    Free,
+    Lock,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Put,
         Self::PutNbi,
         Self::Get,
@@ -75,11 +79,17 @@ impl Kind {
         Self::Collect,
         Self::Alltoall,
         Self::Split,
+        Self::Alloc,
+        Self::Realloc,
+        Self::Free,
+        Self::Lock,
     ];
 }
 
 /// The longest that a PE gives to another.
 pub(crate) const LEN: usize = 3000;
+/// How many locks there are, which have homes on several PEs.
+pub(crate) const LOCKS: usize = 4;
 
 impl Plan {
     /// What that seed comes to.
