@@ -22,8 +22,10 @@ pub(crate) struct LockState {
     maybe_abandoned: usize,
     /// Where its home was, once that is lost.
     home: Option<usize>,
-    /// What it protects on each PE, and whether a holder was about to add one.
-    counts: BTreeMap<usize, (u64, bool)>,
+    /// What it protects on each PE, and what a holder was about to make it.
+    values: BTreeMap<usize, (u64, Option<u64>)>,
+    /// How often it was changed.
+    changes: u64,
 }
 
 impl LockState {
@@ -61,12 +63,19 @@ impl LockState {
     }
 
     /// The holder finds this on a PE.
-    fn found(&mut self, keeper: usize, count: u64) -> Played<()> {
-        let (before, is_open) = self.counts.insert(keeper, (count, false)).unwrap_or_default();
-        match count == before || is_open && count == before + 1 {
+    fn found(&mut self, keeper: usize, value: u64) -> Played<()> {
+        let (before, next) = self.values.insert(keeper, (value, None)).unwrap_or_default();
+        match value == before || Some(value) == next {
             true => Ok(()),
-            false => wrong(format!("a lock protects {count}, which was left as {before}")),
+            false => wrong(format!("a lock protects {value}, which was left as {before}")),
         }
+    }
+
+    /// What the holder is about to make it there: no holder has done so before.
+    fn next(&mut self, keeper: usize) -> u64 {
+        self.changes += 1;
+        self.values.entry(keeper).or_default().1 = Some(self.changes);
+        self.changes
     }
 }
 
@@ -99,10 +108,12 @@ impl Game {
                 Some(guard) => guard.unlock().await,
                 None => lock.clear().await,
             };
-            self.unless_home_is_lost(which, left)?;
-            changed?;
-        } else {
             self.course.with_lock(which, |lock| lock.between.remove(&me));
+            // What it quiets first names others.
+            if let Err(Stop::Wrong(what)) = self.lost("leaving a lock", left, |_| true) {
+                return wrong(what);
+            }
+            changed?;
         }
         self.sync().await
     }
@@ -125,13 +136,16 @@ impl Game {
     /// What the holder of a lock does.
     async fn change(&self, which: usize) -> Played<()> {
         let (ctx, keeper) = (self.world.context(), self.pes[0]);
-        let count = self.locks.at(LOCKS + which);
-        let found = self.lost("g", ctx.g(count, keeper).await, |pe| pe == keeper)?;
-        self.course.with_lock(which, |lock| lock.found(keeper, found))?;
-        self.course.with_lock(which, |lock| lock.counts.insert(keeper, (found, true)));
-        self.lost("p", ctx.p(count, found + 1, keeper).await, |pe| pe == keeper)?;
+        let word = self.locks.at(LOCKS + which);
+        let found = self.lost("g", ctx.g(word, keeper).await, |pe| pe == keeper)?;
+        let next = self.course.with_lock(which, |lock| {
+            lock.found(keeper, found)?;
+            Ok(lock.next(keeper))
+        })?;
+        self.lost("p", ctx.p(word, next, keeper).await, |pe| pe == keeper)?;
         self.lost("quiet", ctx.quiet().await, |pe| pe == keeper)?;
-        self.course.with_lock(which, |lock| lock.counts.insert(keeper, (found + 1, false)));
-        Ok(())
+        self.course.with_lock(which, |lock| lock.values.insert(keeper, (next, None)));
+        let found = self.lost("g", ctx.g(word, keeper).await, |pe| pe == keeper)?;
+        self.course.with_lock(which, |lock| lock.found(keeper, found))
     }
 }
