@@ -56,3 +56,42 @@ fn collectives_go_on_whichever_pes_are_lost_and_whenever() {
         assert!((1..=2).contains(&left), "{left} are left");
     }
 }
+
+/// PE 1 is lost with a lock. Whether what gets it then says so: `set` has no guard that could.
+async fn set_a_lock_that_was_abandoned(world: World) -> Result<()> {
+    let words = world.alloc_zeroed::<u64>(2).await?;
+    let lock = Lock::new(world.context(), words.at(0))?;
+    if world.my_pe() == 1 {
+        lock.set().await?;
+        for pe in [0, 2, 3] {
+            world.context().p(words.at(1), 1, pe).await?;
+        }
+        world.context().quiet().await?;
+        return LocalCluster::lose(&world, "was killed by signal 9");
+    }
+    words.at(1).wait_until(Cmp::Eq, 1).await?;
+    world.losses().next().await;
+    let team = world.team().survivors().await?.team;
+    if world.my_pe() == 0 {
+        lock.set().await?;
+        lock.clear().await?;
+        while !lock.test().await? {}
+        lock.clear().await?;
+    }
+    team.sync().await?;
+    if world.my_pe() == 2 {
+        let first = lock.lock().await?;
+        assert!(first.was_abandoned(), "no guard has said so");
+        first.unlock().await?;
+        assert!(!lock.lock().await?.was_abandoned());
+    }
+    team.sync().await
+}
+
+#[test]
+fn a_lock_that_was_abandoned_is_known_to_the_next_guard_and_not_to_set() {
+    let _limit = time_limit(60);
+    for options in clusters() {
+        assert_eq!(go_on(4, options, set_a_lock_that_was_abandoned), 3);
+    }
+}
