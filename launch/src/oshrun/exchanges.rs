@@ -9,7 +9,10 @@ use std::{
     io,
 };
 
-use oxshmem_job::wire::{self, Kind, Message, TeamRound};
+use oxshmem_job::{
+    rounds::Rounds,
+    wire::{self, Kind, Message, TeamRound},
+};
 
 use super::places::Places;
 
@@ -35,18 +38,9 @@ pub(super) struct Exchanges {
     fetched: Vec<u64>,
     /// The offers of each host.
     offers: Vec<Offers>,
-    /// PEs that join nothing any more.
-    lost: Vec<bool>,
-    /// Which of them have a replacement that the others have not let in.
-    is_back: Vec<bool>,
+    /// Rounds of members of teams that are left, in which PEs wait by their tickets.
+    rounds: Rounds<u64>,
     were_let_in: Vec<usize>,
-    /// PEs that have left in good order.
-    has_left: Vec<bool>,
-    /// How many PEs were lost, and the number of the last loss of each.
-    view: u64,
-    lost_at: Vec<u64>,
-    /// Rounds of members of teams that are left.
-    rounds: Vec<OpenRound>,
     /// What PEs gave and offered when the job began, if there are to be replacements.
     kept: Option<Kept>,
 }
@@ -66,16 +60,6 @@ struct Kept {
 
 /// A replacement of a PE is in: what it gave in the exchanges.
 pub(super) type Given = Vec<Vec<u8>>;
-
-/// A round that some member has not joined yet.
-#[derive(Clone)]
-struct OpenRound {
-    key: [u64; 2],
-    view: u64,
-    members: Vec<usize>,
-    /// What each member gave, with its ticket.
-    given: Vec<Option<(u64, Vec<u8>)>>,
-}
 
 #[derive(Clone)]
 struct Exchange {
@@ -105,7 +89,6 @@ impl Exchanges {
         let offers = (0..hosts.n_hosts()).map(|host| Offers::new(hosts.n_pes_of(host) - 1)).collect();
         let n_pes = hosts.n_pes();
         let (joined, fetched) = (vec![0; n_pes], vec![0; n_pes]);
-        let lost = vec![false; n_pes];
         let kept = has_replacements.then(|| Kept {
             given: Vec::new(),
             offers: vec![Vec::new(); hosts.n_hosts()],
@@ -120,13 +103,8 @@ impl Exchanges {
             joined,
             fetched,
             offers,
-            lost,
-            is_back: vec![false; n_pes],
+            rounds: Rounds::new(n_pes),
             were_let_in: Vec::new(),
-            has_left: vec![false; n_pes],
-            view: 0,
-            lost_at: vec![0; n_pes],
-            rounds: Vec::new(),
             kept,
         }
     }
@@ -145,6 +123,12 @@ impl Exchanges {
         }
     }
 
+    /// The replacement of PE `pe` has ended before the others have let it in.
+    pub(super) fn gone(&mut self, pe: usize) -> io::Result<Mail> {
+        self.rounds.gone(pe);
+        self.complete_rounds()
+    }
+
     /// Whether PE `pe` is a replacement that the others have not let in.
     pub(super) fn is_replaced(&self, pe: usize) -> bool {
         self.kept.as_ref().is_some_and(|kept| kept.joining.contains_key(&pe))
@@ -153,14 +137,14 @@ impl Exchanges {
     /// The replacement of PE `pe` is there, and the others may let it in. What it gave.
     pub(super) fn rejoined(&mut self, pe: usize) -> Given {
         let Some(kept) = &mut self.kept else { return Given::new() };
-        self.is_back[pe] = true;
+        self.rounds.rejoined(pe);
         kept.given.iter().map(|given| given[pe].clone()).collect()
     }
 
     /// PE `pe` takes part from now on: again, if it has left before. What was kept is of a job that
     /// is over then.
     pub(super) fn joined(&mut self, pe: usize) {
-        let again = std::mem::take(&mut self.has_left[pe]);
+        let again = self.rounds.joined(pe);
         if let Some(kept) = self.kept.as_mut().filter(|kept| again && kept.is_whole) {
             kept.is_whole = false;
             kept.given.clear();
@@ -170,7 +154,7 @@ impl Exchanges {
 
     /// PE `pe` has left in good order.
     pub(super) fn left(&mut self, pe: usize) -> io::Result<Mail> {
-        self.has_left[pe] = true;
+        self.rounds.left(pe);
         self.complete_rounds()
     }
 
@@ -179,18 +163,12 @@ impl Exchanges {
         std::mem::take(&mut self.were_let_in)
     }
 
-    /// All PEs have let in the replacements that are there, which join from now on what the others
-    /// do.
-    fn let_in(&mut self) {
-        for pe in 0..self.n_pes {
-            if std::mem::take(&mut self.is_back[pe]) {
-                self.lost[pe] = false;
-                self.were_let_in.push(pe);
-                (self.joined[pe], self.fetched[pe]) = (self.first, u64::MAX);
-                self.exchanges.iter_mut().for_each(|exchange| exchange.missing += 1);
-                self.kept.iter_mut().for_each(|kept| _ = kept.joining.remove(&pe));
-            }
-        }
+    /// All PEs have let in the replacement of PE `pe`, which joins from now on what the others do.
+    fn let_in(&mut self, pe: usize) {
+        self.were_let_in.push(pe);
+        (self.joined[pe], self.fetched[pe]) = (self.first, u64::MAX);
+        self.exchanges.iter_mut().for_each(|exchange| exchange.missing += 1);
+        self.kept.iter_mut().for_each(|kept| _ = kept.joining.remove(&pe));
     }
 
     /// PE `pe` joins its next exchange, of which it may `want` all contributions. The one that
@@ -219,7 +197,7 @@ impl Exchanges {
         self.joined[pe] += 1;
         if index == self.exchanges.len() {
             let (tickets, given) = (vec![(0, false); self.n_pes], vec![Vec::new(); self.n_pes]);
-            let missing = self.lost.iter().filter(|&&lost| !lost).count();
+            let missing = self.rounds.living();
             self.exchanges.push_back(Exchange { tickets, given, missing });
         }
         let exchange = &mut self.exchanges[index];
@@ -230,9 +208,7 @@ impl Exchanges {
 
     /// PE `pe` joins nothing any more, and gives nothing to what it has not joined.
     pub(super) fn lost(&mut self, pe: usize) -> io::Result<Mail> {
-        (self.lost[pe], self.is_back[pe]) = (true, false);
-        self.view += 1;
-        self.lost_at[pe] = self.view;
+        self.rounds.lost(pe);
         let joined = (self.joined[pe] - self.first) as usize;
         self.exchanges.iter_mut().skip(joined).for_each(|exchange| exchange.missing -= 1);
         let mut mail = self.complete_rounds()?;
@@ -242,63 +218,20 @@ impl Exchanges {
 
     /// PE `pe` joins a round of the members of a team that are left.
     pub(super) fn regroup(&mut self, pe: usize, ticket: u64, body: &[u8]) -> io::Result<Mail> {
-        let TeamRound { key, view, members, given } = TeamRound::decode(body)
+        let round = TeamRound::decode(body)
             .ok_or_else(|| refused("what it gives the other members of a team is malformed"))?;
-        let Some(me) = members.iter().position(|&member| member == pe) else {
-            return Err(refused("it is no member of the team that it is to make anew"));
-        };
-        if members.iter().any(|&member| member >= self.n_pes) {
-            return Err(refused("a member of its team is no PE"));
-        }
-        let open = self.rounds.iter_mut().find(|round| round.key == key && round.members == members);
-        let round = match open {
-            Some(open) => open,
-            None => {
-                let given = vec![None; members.len()];
-                self.rounds.push(OpenRound { key, view, members, given });
-                let last = self.rounds.len() - 1;
-                &mut self.rounds[last]
-            }
-        };
-        round.given[me] = Some((ticket, given));
+        self.rounds.join(pe, ticket, round).map_err(refused)?;
         self.complete_rounds()
     }
 
     /// Answers the rounds in which no PE is missing that is not lost.
     fn complete_rounds(&mut self) -> io::Result<Mail> {
-        let view = self.view as i32;
         let mut mail = Mail::new();
-        let Self { rounds, lost, is_back, has_left, lost_at, .. } = self;
-        let is_missing = |pe: usize, round: &OpenRound| match round.key {
-            TeamRound::REBUILT => lost[pe] && !is_back[pe] || has_left[pe],
-            // A replacement is no member of a team that was made before.
-            _ => lost[pe] || lost_at[pe] > round.view,
-        };
-        let is_over = |round: &mut OpenRound| {
-            let mut members = round.members.iter().zip(&round.given);
-            members.all(|(&pe, given)| given.is_some() || is_missing(pe, round))
-        };
-        let over: Vec<OpenRound> = rounds.extract_if(.., is_over).collect();
-        let mut are_all_back = false;
-        for round in over {
-            // What one that was lost since has given is of no use any more.
-            let of_living = |(&pe, given): (&usize, &Option<(u64, Vec<u8>)>)| match given {
-                Some((_, bytes)) if !is_missing(pe, &round) => bytes.clone(),
-                _ if round.key == TeamRound::REBUILT && has_left[pe] => TeamRound::LEFT.to_vec(),
-                _ => Vec::new(),
-            };
-            let all: Vec<Vec<u8>> = round.members.iter().zip(&round.given).map(of_living).collect();
-            are_all_back |= round.key == TeamRound::REBUILT
-                && !all.iter().any(|given| given.is_empty() || *given == TeamRound::LEFT);
-            let answer = Message::new(Kind::Regrouped).value(view).with_body(wire::pack(&all))?;
-            for (&pe, given) in round.members.iter().zip(&round.given) {
-                if let Some((ticket, _)) = given.as_ref().filter(|_| !is_missing(pe, &round)) {
-                    mail.push((pe, answer.clone().ticket(*ticket)));
-                }
-            }
-        }
-        if are_all_back {
-            self.let_in();
+        while let Some(over) = self.rounds.next_over() {
+            let answer = Message::new(Kind::Regrouped).value(over.view as i32);
+            let answer = answer.with_body(wire::pack(&over.given))?;
+            mail.extend(over.waiting.into_iter().map(|(pe, ticket)| (pe, answer.clone().ticket(ticket))));
+            over.let_in.into_iter().for_each(|pe| self.let_in(pe));
         }
         Ok(mail)
     }
@@ -316,7 +249,7 @@ impl Exchanges {
             let all = nothing.clone().with_body(wire::pack(&given))?;
             let answer =
                 |(ticket, want): (u64, bool)| if want { &all } else { &nothing }.clone().ticket(ticket);
-            let living = tickets.into_iter().enumerate().filter(|&(pe, _)| !self.lost[pe]);
+            let living = tickets.into_iter().enumerate().filter(|&(pe, _)| !self.rounds.is_lost(pe));
             mail.extend(living.map(|(pe, ticket)| (pe, answer(ticket))));
             self.first += 1;
         }
@@ -351,7 +284,8 @@ impl Exchanges {
     /// offer others want.
     pub(super) fn awaited(&self) -> Vec<usize> {
         let is_open = !self.exchanges.is_empty();
-        let absent = (0..self.n_pes).filter(|&pe| is_open && !self.lost[pe] && self.joined[pe] == self.first);
+        let absent = (0..self.n_pes)
+            .filter(|&pe| is_open && !self.rounds.is_lost(pe) && self.joined[pe] == self.first);
         let hosts = self.places.hosts();
         let owing = self.offers.iter().enumerate().filter(|(_, offers)| !offers.waiting.is_empty());
         let mut awaited: Vec<usize> = absent.chain(owing.map(|(host, _)| hosts.leader_of(host))).collect();
@@ -426,6 +360,30 @@ mod tests {
 
     fn tickets(mail: Mail) -> Vec<(usize, u64)> {
         mail.into_iter().map(|(pe, message)| (pe, message.ticket)).collect()
+    }
+
+    #[test]
+    fn a_replacement_that_ends_before_it_is_let_in_keeps_none_waiting() {
+        let mut exchanges = Exchanges::new(Places::new(Hosts::one(2), "node1"), true);
+        let members = vec![0, 1];
+        let round = TeamRound { key: TeamRound::REBUILT, view: u64::MAX, members, given: vec![1] }.encode();
+        exchanges.lost(1).unwrap();
+        exchanges.replace(1);
+        exchanges.rejoined(1);
+        assert!(exchanges.regroup(0, 7, &round).unwrap().is_empty(), "it is waited for");
+        let mail = exchanges.gone(1).unwrap();
+        let body = mail[0].1.clone().into_body().unwrap();
+        assert_eq!(*wire::unpack(&body, 2).unwrap(), [vec![1], vec![]]);
+        assert_eq!(tickets(mail), [(0, 7)]);
+        // What it gave is not taken for that of the next one.
+        exchanges.replace(1);
+        exchanges.rejoined(1);
+        assert!(exchanges.regroup(1, 8, &round).unwrap().is_empty());
+        assert!(exchanges.gone(1).unwrap().is_empty());
+        exchanges.replace(1);
+        exchanges.rejoined(1);
+        assert!(exchanges.regroup(0, 9, &round).unwrap().is_empty());
+        assert_eq!(tickets(exchanges.regroup(1, 10, &round).unwrap()), [(0, 9), (1, 10)]);
     }
 
     #[test]
