@@ -340,7 +340,7 @@ impl LocalCluster {
         let runtime =
             runtime.enable_all().build().map_err(|e| Error::system("starting a tokio runtime", e))?;
         runtime.block_on(async {
-            let Joined { worlds, job, settings } = Self::join(n, options, &wires).await?;
+            let JoinedCluster { worlds, job, settings } = Self::join(n, options, &wires).await?;
             let mut replacing = Replacing::of(job, settings, respawns);
             // The first is the cause; the others follow from it.
             let failed = Arc::new(Mutex::new(None));
@@ -461,7 +461,7 @@ impl LocalCluster {
     }
 
     /// Has `n` PEs join a job, whose network is in `wires` before the first of them uses it.
-    async fn join(n: usize, options: ClusterOptions, wires: &OnceLock<Weak<Wires>>) -> Result<Joined> {
+    async fn join(n: usize, options: ClusterOptions, wires: &OnceLock<Weak<Wires>>) -> Result<JoinedCluster> {
         if n == 0 {
             return Err(Error::Unsupported {
                 what: "a LocalCluster of 0 PEs is no job; start at least one PE".into(),
@@ -508,12 +508,12 @@ impl LocalCluster {
         let pes = futures::future::try_join_all(joins).await?;
         let worlds: Vec<World> = pes.into_iter().map(World::new).collect();
         worlds.iter().for_each(|world| world.pe().bootstrap().survives());
-        Ok(Joined { worlds, job, settings })
+        Ok(JoinedCluster { worlds, job, settings })
     }
 }
 
 /// The PEs of a cluster that have joined, and the way to it.
-struct Joined {
+struct JoinedCluster {
     worlds: Vec<World>,
     job: Arc<Local>,
     settings: Settings,

@@ -105,7 +105,7 @@ impl Game {
                 self.hold(number, block).await?;
             }
             (Kind::Alloc, _) => {
-                let is_zeroed = step.shift % 2 == 0;
+                let is_zeroed = step.shift.is_multiple_of(2);
                 let block = match is_zeroed {
                     true => self.world.alloc_zeroed::<u64>(step.len).await,
                     false => self.world.alloc::<u64>(step.len).await,

@@ -16,7 +16,7 @@ pub(crate) struct LockState {
     holder: Option<usize>,
     /// PEs that may have it: those that wait for it, and those that are leaving it.
     between: BTreeSet<usize>,
-    /// Whether a holder was lost and no guard has said so, and how many PEs were lost of which it
+    /// Whether a holder was lost and no guard has shown it, and how many PEs were lost of which it
     /// is not known whether they were one.
     abandoned: bool,
     maybe_abandoned: usize,

@@ -109,7 +109,7 @@ impl Plan {
                 }
             }
         }
-        // What others come to when a PE is lost depends on what was before: some do one thing alone.
+        // Some do one thing alone, to do more of it.
         let kinds: &[Kind] = match random.below(4) {
             0 => &[Kind::Alloc, Kind::Realloc, Kind::Free],
             1 => &[Kind::Lock],

@@ -10,7 +10,7 @@ use std::{
 };
 
 use oxshmem_job::{
-    rounds::Rounds,
+    rounds::TeamRounds,
     wire::{self, Kind, Message, TeamRound},
 };
 
@@ -39,7 +39,7 @@ pub(super) struct Exchanges {
     /// The offers of each host.
     offers: Vec<Offers>,
     /// Rounds of members of teams that are left, in which PEs wait by their tickets.
-    rounds: Rounds<u64>,
+    rounds: TeamRounds<u64>,
     were_let_in: Vec<usize>,
     /// What PEs gave and offered when the job began, if there are to be replacements.
     kept: Option<Kept>,
@@ -103,7 +103,7 @@ impl Exchanges {
             joined,
             fetched,
             offers,
-            rounds: Rounds::new(n_pes),
+            rounds: TeamRounds::new(n_pes),
             were_let_in: Vec::new(),
             kept,
         }

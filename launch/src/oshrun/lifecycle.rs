@@ -244,8 +244,7 @@ impl Lifecycle {
         std::mem::take(&mut self.gone)
     }
 
-    /// What a replacement is to know: which PEs were lost, and have replacements, and of how many
-    /// losses all know.
+    /// What a replacement is to know: losses, other replacements, and how many losses all know of.
     pub(super) fn history(&self) -> Vec<Message> {
         let was_lost = |pe: &usize| self.history.iter().any(|loss| loss.ticket == *pe as u64);
         let is_back = |pe: &usize| !self.pes[*pe].is_lost || self.pes[*pe].survives;

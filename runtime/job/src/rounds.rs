@@ -1,5 +1,5 @@
-//! Rounds of the members of teams that are left, and of all PEs when replacements come in, as logic
-//! without I/O: the launcher has them among processes, and the table of a cluster among its tasks.
+//! Rounds of the members of teams that are left, and of all PEs when replacements come in: logic
+//! without I/O: the launcher has them among processes, the table of a cluster among its tasks.
 //!
 //! A PE that joins a round is named by whatever its answer is sent by, a *ticket*.
 
@@ -7,7 +7,7 @@ use crate::wire::TeamRound;
 
 /// The rounds that some member has not joined yet, and which members are not waited for.
 #[derive(Clone, Debug)]
-pub struct Rounds<T> {
+pub struct TeamRounds<T> {
     /// PEs that join nothing any more.
     lost: Vec<bool>,
     /// Which of them have a replacement that the others have not let in.
@@ -31,7 +31,7 @@ struct OpenRound<T> {
 
 /// A round that is over.
 #[derive(Debug)]
-pub struct Over<T> {
+pub struct EndedRound<T> {
     /// The members that get the answer.
     pub waiting: Vec<(usize, T)>,
     /// How many PEs were lost.
@@ -42,7 +42,7 @@ pub struct Over<T> {
     pub let_in: Vec<usize>,
 }
 
-impl<T> Rounds<T> {
+impl<T> TeamRounds<T> {
     /// Of a job of `n_pes`.
     pub fn new(n_pes: usize) -> Self {
         let nothing = vec![false; n_pes];
@@ -142,7 +142,7 @@ impl<T> Rounds<T> {
     }
 
     /// The next round in which no PE is missing that is not lost, if there is one.
-    pub fn next_over(&mut self) -> Option<Over<T>> {
+    pub fn next_over(&mut self) -> Option<EndedRound<T>> {
         let at = self.open.iter().position(|round| {
             let mut members = round.members.iter().zip(&round.given);
             members.all(|(&pe, given)| given.is_some() || self.is_missing(pe, round))
@@ -164,7 +164,7 @@ impl<T> Rounds<T> {
         }
         let are_all_back = is_rebuilt && waiting.len() == all.len() && all.iter().all(|it| !it.is_empty());
         let let_in = if are_all_back { self.let_in() } else { Vec::new() };
-        Some(Over { waiting, view: self.view, given: all, let_in })
+        Some(EndedRound { waiting, view: self.view, given: all, let_in })
     }
 
     /// All PEs have let in the replacements that are there.

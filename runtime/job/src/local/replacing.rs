@@ -1,4 +1,4 @@
-//! Replacements of PEs that a cluster has lost: what they join by, and how the others learn of them.
+//! Replacements of PEs that a cluster has lost: what they join by, and how others learn of them.
 
 use std::{
     collections::{BTreeMap, HashMap},

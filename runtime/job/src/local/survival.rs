@@ -16,7 +16,7 @@ use oxshmem_base::{
 use super::{Completed, Group, Round, State};
 use crate::{
     losses::{Loss, Losses},
-    rounds::Rounds,
+    rounds::TeamRounds,
     wire::TeamRound,
 };
 
@@ -78,7 +78,7 @@ impl fmt::Debug for Survival {
 #[derive(Debug)]
 pub(super) struct Lost {
     pub(super) losses: Vec<Loss>,
-    pub(super) rounds: Rounds<Arc<Round<Regrouped>>>,
+    pub(super) rounds: TeamRounds<Arc<Round<Regrouped>>>,
     /// How often each PE was replaced, and whether it is there, or its last replacement.
     pub(super) comings: Vec<(u64, bool)>,
 }
@@ -91,7 +91,7 @@ type Answer = (usize, Arc<Round<Regrouped>>, Regrouped);
 
 impl Lost {
     pub(super) fn new(n_pes: usize) -> Self {
-        Self { losses: Vec::new(), rounds: Rounds::new(n_pes), comings: vec![(0, true); n_pes] }
+        Self { losses: Vec::new(), rounds: TeamRounds::new(n_pes), comings: vec![(0, true); n_pes] }
     }
 
     /// An error if the PE is lost that came as that replacement.

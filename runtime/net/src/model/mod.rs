@@ -57,7 +57,7 @@ const EAGER: usize = 8 << 10;
 
 /// The model's network: what all PEs of a process that are on simulated hosts have in common.
 pub struct Wires {
-    /// Those of the PEs that have joined, or of their last replacements.
+    /// A port for each PE that has joined: its own, or that of its last replacement.
     ports: Box<[RwLock<Option<Arc<Port>>>]>,
     delivery: Arc<Delivery>,
     link: Link,
