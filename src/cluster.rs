@@ -3,10 +3,16 @@
 use std::{
     future::Future,
     panic::AssertUnwindSafe,
+    pin::pin,
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
 };
 
-use futures::FutureExt;
+mod replacing;
+
+use futures::{
+    FutureExt,
+    future::{Either, select},
+};
 use oxshmem_base::{
     Distribution, Error, Result,
     settings::{OnLoss, Settings},
@@ -17,6 +23,7 @@ use oxshmem_progress::failure::Failure;
 use oxshmem_spaces::Pe;
 use tokio::sync::Notify;
 
+use self::replacing::Replacing;
 use crate::World;
 
 /// Several PEs in one process.
@@ -66,6 +73,8 @@ pub struct ClusterOptions {
     /// Whether the PEs go on without those that are lost: see [`survive_loss`](Self::survive_loss).
     /// [`settings`](Self::settings) have no say in that.
     pub survives_loss: bool,
+    /// How many replacements of lost PEs there are to be at most: see [`respawn`](Self::respawn).
+    pub respawns: usize,
 }
 
 impl ClusterOptions {
@@ -129,6 +138,42 @@ impl ClusterOptions {
     /// ```
     pub fn survive_loss(self) -> Self {
         Self { survives_loss: true, ..self }
+    }
+
+    /// Has the cluster [go on](Self::survive_loss), and the program run again in the place of a PE
+    /// that is lost, with the same number and on the same host, as `oshrun --respawn N` does: at
+    /// most `n` times in all, and at most once a second, of virtual time if that is the cluster's.
+    /// The others let it in by [`World::rebuilt`].
+    ///
+    /// A replacement begins when all others know of the loss, and nothing of the lost PE is left:
+    /// its tasks have ended, and what they had is dropped.
+    /// [`run_each`](LocalCluster::run_each) returns what became of the last one.
+    ///
+    /// ```
+    /// use oxshmem::{ClusterOptions, Error, prelude::*};
+    ///
+    /// let options = ClusterOptions::default().respawn(1);
+    /// let sums = LocalCluster::run_with(3, options, |mut world| async move {
+    ///     if !world.is_replacement() {
+    ///         let mut rejoined = world.rejoined();
+    ///         world.barrier_all().await?;
+    ///         if world.my_pe() == 1 {
+    ///             return Err(Error::Unsupported { what: "it is an example".into() });
+    ///         }
+    ///         assert_eq!(rejoined.next().await, 1);
+    ///     }
+    ///     world = world.rebuilt().await?; // all three
+    ///     let sum = world.alloc_zeroed::<u64>(2).await?;
+    ///     sum.at(0).store(1);
+    ///     world.team().sum_reduce(sum.slice(1..), sum.slice(..1)).await?;
+    ///     world.finalize().await?;
+    ///     Ok(sum.at(1).load())
+    /// })?;
+    /// assert_eq!(sums, [3, 3, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn respawn(self, n: usize) -> Self {
+        Self { survives_loss: true, respawns: n, ..self }
     }
 }
 
@@ -269,7 +314,7 @@ impl LocalCluster {
         R: Send + 'static,
         F: Future<Output = Result<R>> + Send + 'static,
     {
-        let goes_on = options.survives_loss;
+        let (goes_on, respawns) = (options.survives_loss, options.respawns);
         let threads = match options.threads {
             0 => oxshmem_base::processors::allowed().min(n.max(1)),
             threads => threads,
@@ -295,7 +340,8 @@ impl LocalCluster {
         let runtime =
             runtime.enable_all().build().map_err(|e| Error::system("starting a tokio runtime", e))?;
         runtime.block_on(async {
-            let worlds = Self::join(n, options, &wires).await?;
+            let JoinedCluster { worlds, job, settings } = Self::join(n, options, &wires).await?;
+            let mut replacing = Replacing::of(job, settings, respawns);
             // The first is the cause; the others follow from it.
             let failed = Arc::new(Mutex::new(None));
             let mut pes = tokio::task::JoinSet::new();
@@ -307,23 +353,48 @@ impl LocalCluster {
                     }
                 });
             }
-            for world in worlds {
-                let pe = program(world.clone());
-                let failed = Arc::clone(&failed);
-                pes.spawn(async move {
+            let begin = |world: World| {
+                let (pe, failed) = (program(world.clone()), Arc::clone(&failed));
+                async move {
                     let outcome = AssertUnwindSafe(pe).catch_unwind().await;
-                    (world.my_pe(), end(&world, outcome, &failed))
-                });
+                    let ended = end(&world, outcome, &failed);
+                    (world.my_pe(), Arc::downgrade(world.pe()), ended)
+                }
+            };
+            for world in worlds {
+                pes.spawn(begin(world));
             }
             let mut ends: Vec<Option<Result<R>>> = (0..n).map(|_| None).collect();
-            while let Some(joined) = pes.join_next().await {
-                let Ok((pe, ended)) = joined else { continue };
-                if ended.is_err() && !goes_on {
-                    pes.abort_all();
+            loop {
+                let next = match select(pin!(replacing.next()), pin!(pes.join_next())).await {
+                    Either::Left((world, _)) => Either::Left(world),
+                    Either::Right((ended, _)) => Either::Right(ended),
+                };
+                let ended = match next {
+                    Either::Left(world) => {
+                        pes.spawn(begin(world?));
+                        continue;
+                    }
+                    Either::Right(ended) => ended,
+                };
+                let Some(ended) = ended else { break };
+                let Ok((pe, left, ended)) = ended else { continue };
+                if ended.is_err() {
+                    match goes_on {
+                        true => replacing.lost(pe, left),
+                        false => pes.abort_all(),
+                    }
                 }
                 ends[pe] = Some(ended);
             }
             let first = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+            // One that has a replacement which has ended well has not failed.
+            let first = match first {
+                Some((pe, _)) if matches!(ends[pe], Some(Ok(_))) => {
+                    ends.iter().flatten().find_map(|end| end.as_ref().err().cloned())
+                }
+                first => first.map(|(_, error)| error),
+            };
             // One that was ended has the error that ended it.
             let ended = |pe| Error::PeLost {
                 pe,
@@ -362,8 +433,9 @@ impl LocalCluster {
     ///
     /// # Errors
     /// The errors of [`start`](Self::start), and [`Error::Unsupported`] if this many PEs cannot be
-    /// placed like that, or in [virtual time](Link::virtual_time), which
-    /// [`run_with`](Self::run_with) has the clock of.
+    /// placed like that, in [virtual time](Link::virtual_time), which
+    /// [`run_with`](Self::run_with) has the clock of, or with
+    /// [replacements](ClusterOptions::respawn), which that has the program of.
     ///
     /// ```
     /// use oxshmem::{ClusterOptions, Distribution, Error, prelude::*};
@@ -380,17 +452,22 @@ impl LocalCluster {
             let what = "virtual time is for LocalCluster::run_with, which knows when no PE can go on".into();
             return Err(Error::Unsupported { what });
         }
-        Self::join(n, options, &OnceLock::new()).await
+        if options.respawns > 0 {
+            let what =
+                "replacements are for LocalCluster::run_with, which has the program to run again".into();
+            return Err(Error::Unsupported { what });
+        }
+        Self::join(n, options, &OnceLock::new()).await.map(|joined| joined.worlds)
     }
 
     /// Has `n` PEs join a job, whose network is in `wires` before the first of them uses it.
-    async fn join(n: usize, options: ClusterOptions, wires: &OnceLock<Weak<Wires>>) -> Result<Vec<World>> {
+    async fn join(n: usize, options: ClusterOptions, wires: &OnceLock<Weak<Wires>>) -> Result<JoinedCluster> {
         if n == 0 {
             return Err(Error::Unsupported {
                 what: "a LocalCluster of 0 PEs is no job; start at least one PE".into(),
             });
         }
-        let ClusterOptions { mut settings, placement, link, survives_loss, .. } = options;
+        let ClusterOptions { mut settings, placement, link, survives_loss, respawns, .. } = options;
         let placement = if !placement.is_unset() {
             placement
         } else if !settings.fake_hosts.is_unset() {
@@ -407,8 +484,13 @@ impl LocalCluster {
         settings.fake_hosts = placement;
         settings.on_loss = if survives_loss { OnLoss::Continue } else { OnLoss::End };
         let members = if survives_loss { Local::surviving_cluster_on } else { Local::cluster_on };
-        let locals = members(hosts);
-        if let Some(first) = locals.first() {
+        let locals: Vec<_> = members(hosts).into_iter().map(Arc::new).collect();
+        let job = Arc::clone(&locals[0]);
+        {
+            let first = &*job;
+            if respawns > 0 {
+                first.keep_for_replacements();
+            }
             if let Some(common) = first.common() {
                 common.of(|| link);
             }
@@ -422,10 +504,19 @@ impl LocalCluster {
                 let _ = wires.set(Arc::downgrade(&its));
             }
         }
-        let joins = locals.into_iter().map(|local| Pe::join(Arc::new(local), settings.clone()));
+        let joins = locals.into_iter().map(|local| Pe::join(local, settings.clone()));
         let pes = futures::future::try_join_all(joins).await?;
-        Ok(pes.into_iter().map(World::new).collect())
+        let worlds: Vec<World> = pes.into_iter().map(World::new).collect();
+        worlds.iter().for_each(|world| world.pe().bootstrap().survives());
+        Ok(JoinedCluster { worlds, job, settings })
     }
+}
+
+/// The PEs of a cluster that have joined, and the way to it.
+struct JoinedCluster {
+    worlds: Vec<World>,
+    job: Arc<Local>,
+    settings: Settings,
 }
 
 /// What became of a PE. If it did not end in good order the error is kept, if it is the first, and
@@ -433,7 +524,7 @@ impl LocalCluster {
 fn end<R>(
     world: &World,
     outcome: std::thread::Result<Result<R>>,
-    failed: &Mutex<Option<Error>>,
+    failed: &Mutex<Option<(usize, Error)>>,
 ) -> Result<R> {
     let pe = world.my_pe();
     let before = world.pe().losses().and_then(|losses| losses.of(pe));
@@ -458,7 +549,7 @@ fn end<R>(
     let consequence =
         matches!(error, Error::PeLost { pe: other, .. } | Error::GlobalExit { pe: other, .. } if other != pe);
     // Before the others can fail because of it.
-    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| error.clone());
+    failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| (pe, error.clone()));
     if world.pe().losses().is_some() {
         world.pe().abandon_as(&how);
     } else if !consequence {

@@ -2,7 +2,7 @@
 //! chance for the same seed.
 
 use std::{
-    collections::hash_map::DefaultHasher,
+    collections::{BTreeMap, hash_map::DefaultHasher},
     future::Future,
     hash::{Hash, Hasher},
     pin::Pin,
@@ -16,7 +16,8 @@ use oxshmem_base::wakes::StoredWaker;
 
 use crate::{
     common::Random,
-    plan::{Plan, When},
+    locks::LockState,
+    plan::{LOCKS, Plan, When},
     play::{self, Stop},
 };
 
@@ -37,6 +38,9 @@ struct State {
     polls: Vec<Option<u64>>,
     /// Those that are lost, in that order.
     lost: Vec<usize>,
+    locks: [LockState; LOCKS],
+    /// Where the block is that was allocated in a view and a step.
+    blocks: BTreeMap<(u64, usize), usize>,
     /// What should not be.
     wrong: Option<String>,
 }
@@ -60,6 +64,8 @@ impl Course {
             trace: DefaultHasher::new(),
             polls: vec![None; plan.n()],
             lost: Vec::new(),
+            locks: Default::default(),
+            blocks: BTreeMap::new(),
             wrong: None,
         };
         Arc::new(Self { state: Mutex::new(state) })
@@ -78,6 +84,16 @@ impl Course {
     pub(crate) fn lost_in(&self, view: u64) -> Option<usize> {
         let before = usize::try_from(view).ok()?.checked_sub(1)?;
         self.state().lost.get(before).copied()
+    }
+
+    /// What is so of a lock.
+    pub(crate) fn with_lock<T>(&self, which: usize, look: impl FnOnce(&mut LockState) -> T) -> T {
+        look(&mut self.state().locks[which])
+    }
+
+    /// Where the block of that view and step is, if a PE has it there: the same on all.
+    pub(crate) fn place_of_block(&self, of: (u64, usize), offset: usize) -> usize {
+        *self.state().blocks.entry(of).or_insert(offset)
     }
 
     /// Something is as it should not be.
@@ -154,7 +170,11 @@ impl Player {
     fn lose(&mut self) -> Poll<Result<()>> {
         let me = self.world.my_pe();
         // Before any PE can know.
-        self.course.state().lost.push(me);
+        {
+            let mut state = self.course.state();
+            state.lost.push(me);
+            state.locks.iter_mut().for_each(|lock| lock.lose(me));
+        }
         LocalCluster::lose(&self.world, "it is a simulation").expect("it goes on");
         self.program = None;
         Poll::Ready(Ok(()))

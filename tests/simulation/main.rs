@@ -8,6 +8,8 @@
 mod common;
 
 mod chance;
+mod heap;
+mod locks;
 mod plan;
 mod play;
 
@@ -86,7 +88,8 @@ fn those_that_are_left_go_on_whatever_chance_does() {
 
 /// Two hosts with two PEs each, which do one thing twice.
 fn one_thing(kind: Kind, len: usize) -> Plan {
-    let steps = vec![Step { kind, shift: 1, len }, Step { kind, shift: 2, len }];
+    let first = if matches!(kind, Kind::Realloc | Kind::Free) { Kind::Alloc } else { kind };
+    let steps = vec![Step { kind: first, shift: 1, len }, Step { kind, shift: 2, len }];
     Plan { seed: 1, hosts: vec![2, 2], steps, losses: Vec::new(), shuffled: false }
 }
 

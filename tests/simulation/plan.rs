@@ -56,10 +56,14 @@ pub(crate) enum Kind {
     Collect,
     Alltoall,
     Split,
+    Alloc,
+    Realloc,
+    Free,
+    Lock,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Put,
         Self::PutNbi,
         Self::Get,
@@ -75,11 +79,17 @@ impl Kind {
         Self::Collect,
         Self::Alltoall,
         Self::Split,
+        Self::Alloc,
+        Self::Realloc,
+        Self::Free,
+        Self::Lock,
     ];
 }
 
 /// The longest that a PE gives to another.
 pub(crate) const LEN: usize = 3000;
+/// How many locks there are, which have homes on several PEs.
+pub(crate) const LOCKS: usize = 4;
 
 impl Plan {
     /// What that seed comes to.
@@ -99,8 +109,14 @@ impl Plan {
                 }
             }
         }
+        // Some do one thing alone, to do more of it.
+        let kinds: &[Kind] = match random.below(4) {
+            0 => &[Kind::Alloc, Kind::Realloc, Kind::Free],
+            1 => &[Kind::Lock],
+            _ => &Kind::ALL,
+        };
         let step = |random: &mut Random| Step {
-            kind: Kind::ALL[random.below(Kind::ALL.len() as u64) as usize],
+            kind: kinds[random.below(kinds.len() as u64) as usize],
             shift: random.below(6) as usize,
             len: [1, 1, 40, LEN][random.below(4) as usize],
         };

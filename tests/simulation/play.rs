@@ -4,7 +4,7 @@ use std::{
     fmt,
     pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -17,7 +17,8 @@ use oxshmem::{Error, prelude::*};
 
 use crate::{
     chance::Course,
-    plan::{Kind, LEN, Plan, Step},
+    heap::Blocks,
+    plan::{Kind, LEN, LOCKS, Plan, Step},
 };
 
 /// Why a program goes on no further.
@@ -37,23 +38,28 @@ impl fmt::Display for Stop {
     }
 }
 
-type Played<T> = Result<T, Stop>;
+pub(crate) type Played<T> = Result<T, Stop>;
 
-fn wrong<T>(what: impl Into<String>) -> Played<T> {
+pub(crate) fn wrong<T>(what: impl Into<String>) -> Played<T> {
     Err(Stop::Wrong(what.into()))
 }
 
-struct Game {
-    world: World,
+pub(crate) struct Game {
+    pub(crate) world: World,
     plan: Arc<Plan>,
-    course: Arc<Course>,
+    pub(crate) course: Arc<Course>,
     source: SymSlice<u64>,
     dest: SymSlice<u64>,
     words: SymSlice<u64>,
+    /// Locks, and behind them what each protects.
+    pub(crate) locks: SymSlice<u64>,
+    pub(crate) blocks: Mutex<Blocks>,
     team: Team,
     /// Its members, by their numbers in the world.
-    pes: Vec<usize>,
-    view: u64,
+    pub(crate) pes: Vec<usize>,
+    pub(crate) view: u64,
+    /// The view in which those that are left share the memory.
+    shared_in: u64,
     /// How many collectives of the team have ended well here.
     completed: AtomicU64,
     /// The steps that began on this team, and how many collectives had ended before.
@@ -67,6 +73,8 @@ pub(crate) async fn play(world: World, plan: Arc<Plan>, course: Arc<Course>) -> 
     let source = world.alloc_zeroed::<u64>(n * LEN).await.map_err(begun)?;
     let dest = world.alloc_zeroed::<u64>(n * LEN).await.map_err(begun)?;
     let words = world.alloc_zeroed::<u64>(4).await.map_err(begun)?;
+    let locks = world.alloc_zeroed::<u64>(2 * LOCKS).await.map_err(begun)?;
+    let blocks = Mutex::new(Blocks::beside(&world));
     let team = world.team().clone();
     // Of an allocation too the world's team knows.
     let (pes, began) = ((0..n).collect(), Vec::new());
@@ -78,16 +86,19 @@ pub(crate) async fn play(world: World, plan: Arc<Plan>, course: Arc<Course>) -> 
         source,
         dest,
         words,
+        locks,
+        blocks,
         team,
         pes,
         view: 0,
+        shared_in: 0,
         completed: AtomicU64::new(0),
         began,
     };
     // The world's team counts what the start took as well.
     game.regroup(true).await?;
     let mut step = 0;
-    while step < game.plan.steps.len() {
+    while step <= game.plan.steps.len() {
         match game.go_on_from(step).await {
             Ok(()) | Err(Stop::Loss) => {}
             Err(wrong) => return Err(wrong),
@@ -105,12 +116,17 @@ impl Game {
         self.completed.load(Ordering::Relaxed)
     }
 
-    fn me(&self) -> usize {
+    pub(crate) fn me(&self) -> usize {
         self.world.my_pe()
     }
 
+    /// A step of the plan; behind the last one there is the end.
+    pub(crate) fn plan_of(&self, step: usize) -> Option<Step> {
+        self.plan.steps.get(step).copied()
+    }
+
     /// What PE `pe` gives at `at` in a step.
-    fn given(&self, step: usize, pe: usize, at: usize) -> u64 {
+    pub(crate) fn given(&self, step: usize, pe: usize, at: usize) -> u64 {
         let which = (self.view << 48) | ((step as u64) << 36) | ((pe as u64) << 24) | at as u64;
         (which ^ self.plan.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
@@ -120,7 +136,12 @@ impl Game {
     }
 
     /// An error of `call` may only be the loss of a PE that is lost, and that `may` have caused it.
-    fn lost<T>(&self, call: &str, outcome: oxshmem::Result<T>, may: impl Fn(usize) -> bool) -> Played<T> {
+    pub(crate) fn lost<T>(
+        &self,
+        call: &str,
+        outcome: oxshmem::Result<T>,
+        may: impl Fn(usize) -> bool,
+    ) -> Played<T> {
         match outcome {
             Ok(value) => Ok(value),
             Err(Error::PeLost { pe, view, .. }) if self.course.lost_in(view) == Some(pe) && may(pe) => {
@@ -140,7 +161,7 @@ impl Game {
         Ok(value)
     }
 
-    async fn sync(&self) -> Played<()> {
+    pub(crate) async fn sync(&self) -> Played<()> {
         let outcome = self.team.sync().await;
         self.collective("sync", outcome)
     }
@@ -158,13 +179,16 @@ impl Game {
     }
 
     async fn go_on_from(&mut self, step: usize) -> Played<()> {
-        for number in step..self.plan.steps.len() {
+        for number in step..=self.plan.steps.len() {
             let completed = self.completed();
             self.began.push((number, completed));
-            self.step(number).await?;
+            match self.plan.steps.get(number) {
+                Some(_) => self.step(number).await?,
+                None => self.free_all(number).await?,
+            }
         }
         let completed = self.completed();
-        self.began.push((self.plan.steps.len(), completed));
+        self.began.push((self.plan.steps.len() + 1, completed));
         Ok(())
     }
 
@@ -194,8 +218,19 @@ impl Game {
         }
         let reached = self.began.iter().rev().find(|(_, before)| *before <= fewest);
         let step = reached.map_or(0, |(step, _)| *step);
+        self.drop_uncertain(step)?;
         (self.team, self.pes, self.view, self.completed) = (team, left, view, AtomicU64::new(0));
         self.began.clear();
+        // Should this fail, the new team has a member that is lost.
+        self.began.push((step, 0));
+        if self.shared_in < view {
+            match self.lost("survivors of the world", self.world.survivors().await, |_| true) {
+                Ok(survivors) if survivors.view < view => return wrong("survivors are of an older view"),
+                Ok(_) => self.shared_in = view,
+                Err(Stop::Loss) => {}
+                Err(wrong) => return Err(wrong),
+            }
+        }
         Ok(step)
     }
 
@@ -286,6 +321,8 @@ impl Game {
                 self.sync().await?;
             }
             Kind::Sync => self.sync().await?,
+            Kind::Alloc | Kind::Realloc | Kind::Free => self.memory(number, self.plan.steps[number]).await?,
+            Kind::Lock => self.lock(shift % LOCKS, len).await?,
             Kind::Split => self.split(number, shift % 3 + 1, len).await?,
             _ => self.collect(number, kind, root, len).await?,
         }

@@ -116,7 +116,7 @@ async fn all_is_well(
 }
 
 /// A barrier behind which a PE is killed, so that it may fail on others.
-async fn last_barrier(world: &World) -> Result<()> {
+pub(crate) async fn last_barrier(world: &World) -> Result<()> {
     match world.barrier_all().await {
         Err(Error::PeLost { .. }) => Ok(()),
         other => other,

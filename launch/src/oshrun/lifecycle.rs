@@ -87,6 +87,8 @@ pub(super) struct Lifecycle {
     remarks: Vec<String>,
     /// What the PEs that still run know of.
     history: Vec<Message>,
+    /// Replacements that have ended before the others had let them in.
+    gone: Vec<usize>,
     /// How many losses all others know of.
     settled: u64,
     /// The status of the last of them.
@@ -155,6 +157,7 @@ impl Lifecycle {
             losses: Vec::new(),
             remarks: Vec::new(),
             history: Vec::new(),
+            gone: Vec::new(),
             settled: 0,
             status_of_lost: 0,
             notices: Vec::new(),
@@ -214,13 +217,19 @@ impl Lifecycle {
         std::mem::take(&mut self.remarks)
     }
 
-    /// What a replacement is to know: which PEs were lost, and have replacements.
+    /// The replacements that have ended before the others had let them in, once.
+    pub(super) fn take_gone(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.gone)
+    }
+
+    /// What a replacement is to know: losses, other replacements, and how many losses all know of.
     pub(super) fn history(&self) -> Vec<Message> {
         let was_lost = |pe: &usize| self.history.iter().any(|loss| loss.ticket == *pe as u64);
         let is_back = |pe: &usize| !self.pes[*pe].is_lost || self.pes[*pe].survives;
         let back = (0..self.pes.len()).filter(|pe| was_lost(pe) && is_back(pe));
         let back = back.map(|pe| Message::new(Kind::Rejoined).ticket(pe as u64));
-        self.history.iter().cloned().chain(back).collect()
+        let settled = Message::new(Kind::Settled).value(self.settled as i32);
+        self.history.iter().cloned().chain(back).chain([settled]).collect()
     }
 
     /// The PEs that take part in the job, whether or not the others have let them in.
@@ -353,6 +362,8 @@ impl Lifecycle {
             Phase::Ending => None,
             // A replacement that the others have not let in.
             Phase::Running if self.pes[pe].is_lost => {
+                self.pes[pe].survives = false;
+                self.gone.push(pe);
                 if exit != Exit::Status(0) {
                     self.status_of_lost = exit.code();
                     let (pid, host) = (self.pes[pe].pid, self.places.host_name(pe));

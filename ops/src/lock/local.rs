@@ -255,11 +255,13 @@ impl LocalLock {
         self.release(Holder::Ticket(ticket), None);
     }
 
-    /// Gives the lock from one holder of this PE to another.
-    pub(super) fn hand_over(&self, from: Holder, to: Holder) {
+    /// The guard of this ticket goes, and the lock is set from now on. If it is `abandoned`, that
+    /// is for the next guard to say.
+    pub(super) fn set(&self, ticket: u64, abandoned: bool) {
         let mut state = self.seat.state();
-        if state.position == Position::In(from) {
-            state.position = Position::In(to);
+        if state.position == Position::In(Holder::Ticket(ticket)) {
+            state.position = Position::In(Holder::Set);
+            state.abandoned |= abandoned;
         }
     }
 

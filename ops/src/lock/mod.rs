@@ -513,7 +513,7 @@ impl LockGuard {
 
     /// The lock stays set without it.
     fn keep(self) {
-        self.lock.local.hand_over(Holder::Ticket(self.ticket), Holder::Set);
+        self.lock.local.set(self.ticket, self.abandoned);
         self.defuse();
     }
 

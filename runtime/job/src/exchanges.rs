@@ -12,7 +12,10 @@ use std::{
 
 use oxshmem_base::Hosts;
 
-use crate::wire::{self, Kind, Message, TeamRound};
+use crate::{
+    rounds::TeamRounds,
+    wire::{self, Kind, Message, TeamRound},
+};
 
 /// Messages, and the PE that each is for.
 pub type Mail = Vec<(usize, Message)>;
@@ -36,18 +39,9 @@ pub struct Exchanges {
     fetched: Vec<u64>,
     /// The offers of each host.
     offers: Vec<Offers>,
-    /// PEs that join nothing any more.
-    lost: Vec<bool>,
-    /// Which of them have a replacement that the others have not let in.
-    is_back: Vec<bool>,
+    /// Rounds of members of teams that are left, in which PEs wait by their tickets.
+    rounds: TeamRounds<u64>,
     were_let_in: Vec<usize>,
-    /// PEs that have left in good order.
-    has_left: Vec<bool>,
-    /// How many PEs were lost, and the number of the last loss of each.
-    view: u64,
-    lost_at: Vec<u64>,
-    /// Rounds of members of teams that are left.
-    rounds: Vec<OpenRound>,
     /// What PEs gave and offered when the job began, if there are to be replacements.
     kept: Option<Kept>,
 }
@@ -63,16 +57,6 @@ struct Kept {
     joining: HashMap<usize, (usize, usize)>,
     /// Whether init is over on all PEs.
     is_whole: bool,
-}
-
-/// A round that some member has not joined yet.
-#[derive(Clone)]
-struct OpenRound {
-    key: [u64; 2],
-    view: u64,
-    members: Vec<usize>,
-    /// What each member gave, with its ticket.
-    given: Vec<Option<(u64, Vec<u8>)>>,
 }
 
 #[derive(Clone)]
@@ -102,7 +86,6 @@ impl Exchanges {
         let offers = (0..hosts.n_hosts()).map(|host| Offers::new(hosts.n_pes_of(host) - 1)).collect();
         let n_pes = hosts.n_pes();
         let (joined, fetched) = (vec![0; n_pes], vec![0; n_pes]);
-        let lost = vec![false; n_pes];
         let kept = has_replacements.then(|| Kept {
             given: Vec::new(),
             offers: vec![Vec::new(); hosts.n_hosts()],
@@ -117,13 +100,8 @@ impl Exchanges {
             joined,
             fetched,
             offers,
-            lost,
-            is_back: vec![false; n_pes],
+            rounds: TeamRounds::new(n_pes),
             were_let_in: Vec::new(),
-            has_left: vec![false; n_pes],
-            view: 0,
-            lost_at: vec![0; n_pes],
-            rounds: Vec::new(),
             kept,
         }
     }
@@ -142,6 +120,12 @@ impl Exchanges {
         }
     }
 
+    /// The replacement of PE `pe` has ended before the others have let it in.
+    pub fn gone(&mut self, pe: usize) -> io::Result<Mail> {
+        self.rounds.gone(pe);
+        self.complete_rounds()
+    }
+
     /// Whether PE `pe` is a replacement that the others have not let in.
     pub fn is_replaced(&self, pe: usize) -> bool {
         self.kept.as_ref().is_some_and(|kept| kept.joining.contains_key(&pe))
@@ -151,14 +135,14 @@ impl Exchanges {
     /// exchanges.
     pub fn rejoined(&mut self, pe: usize) -> Vec<Vec<u8>> {
         let Some(kept) = &mut self.kept else { return Vec::new() };
-        self.is_back[pe] = true;
+        self.rounds.rejoined(pe);
         kept.given.iter().map(|given| given[pe].clone()).collect()
     }
 
     /// PE `pe` takes part from now on: again, if it has left before. What was kept is of a job that
     /// is over then.
     pub fn joined(&mut self, pe: usize) {
-        let again = std::mem::take(&mut self.has_left[pe]);
+        let again = self.rounds.joined(pe);
         if let Some(kept) = self.kept.as_mut().filter(|kept| again && kept.is_whole) {
             kept.is_whole = false;
             kept.given.clear();
@@ -168,7 +152,7 @@ impl Exchanges {
 
     /// PE `pe` has left in good order.
     pub fn left(&mut self, pe: usize) -> io::Result<Mail> {
-        self.has_left[pe] = true;
+        self.rounds.left(pe);
         self.complete_rounds()
     }
 
@@ -177,18 +161,12 @@ impl Exchanges {
         std::mem::take(&mut self.were_let_in)
     }
 
-    /// All PEs have let in the replacements that are there, which join from now on what the others
-    /// do.
-    fn let_in(&mut self) {
-        for pe in 0..self.n_pes {
-            if std::mem::take(&mut self.is_back[pe]) {
-                self.lost[pe] = false;
-                self.were_let_in.push(pe);
-                (self.joined[pe], self.fetched[pe]) = (self.first, u64::MAX);
-                self.exchanges.iter_mut().for_each(|exchange| exchange.missing += 1);
-                self.kept.iter_mut().for_each(|kept| _ = kept.joining.remove(&pe));
-            }
-        }
+    /// All PEs have let in the replacement of PE `pe`, which joins from now on what the others do.
+    fn let_in(&mut self, pe: usize) {
+        self.were_let_in.push(pe);
+        (self.joined[pe], self.fetched[pe]) = (self.first, u64::MAX);
+        self.exchanges.iter_mut().for_each(|exchange| exchange.missing += 1);
+        self.kept.iter_mut().for_each(|kept| _ = kept.joining.remove(&pe));
     }
 
     /// PE `pe` joins its next exchange, of which it may `want` all contributions. The one that
@@ -217,7 +195,7 @@ impl Exchanges {
         self.joined[pe] += 1;
         if index == self.exchanges.len() {
             let (tickets, given) = (vec![(0, false); self.n_pes], vec![Vec::new(); self.n_pes]);
-            let missing = self.lost.iter().filter(|&&lost| !lost).count();
+            let missing = self.rounds.living();
             self.exchanges.push_back(OpenExchange { tickets, given, missing });
         }
         let exchange = &mut self.exchanges[index];
@@ -228,9 +206,7 @@ impl Exchanges {
 
     /// PE `pe` joins nothing any more, and gives nothing to what it has not joined.
     pub fn lost(&mut self, pe: usize) -> io::Result<Mail> {
-        (self.lost[pe], self.is_back[pe]) = (true, false);
-        self.view += 1;
-        self.lost_at[pe] = self.view;
+        self.rounds.lost(pe);
         let joined = (self.joined[pe] - self.first) as usize;
         self.exchanges.iter_mut().skip(joined).for_each(|exchange| exchange.missing -= 1);
         let mut mail = self.complete_rounds()?;
@@ -240,76 +216,20 @@ impl Exchanges {
 
     /// PE `pe` joins a round of the members of a team that are left.
     pub fn regroup(&mut self, pe: usize, ticket: u64, body: &[u8]) -> io::Result<Mail> {
-        let TeamRound { key, view, members, given } = TeamRound::decode(body)
+        let round = TeamRound::decode(body)
             .ok_or_else(|| refused("what it gives the other members of a team is malformed"))?;
-        let Some(me) = members.iter().position(|&member| member == pe) else {
-            return Err(refused("it is no member of the team that it is to make anew"));
-        };
-        if members.iter().any(|&member| member >= self.n_pes) {
-            return Err(refused("a member of its team is no PE"));
-        }
-        let open = self.rounds.iter_mut().find(|round| round.key == key && round.members == members);
-        let round = match open {
-            Some(open) => open,
-            None => {
-                let given = vec![None; members.len()];
-                self.rounds.push(OpenRound { key, view, members, given });
-                let last = self.rounds.len() - 1;
-                &mut self.rounds[last]
-            }
-        };
-        round.given[me] = Some((ticket, given));
+        self.rounds.join(pe, ticket, round).map_err(refused)?;
         self.complete_rounds()
     }
 
     /// Answers the rounds in which no PE is missing that is not lost.
     fn complete_rounds(&mut self) -> io::Result<Mail> {
-        let view = self.view as i32;
         let mut mail = Mail::new();
-        let Self { rounds, lost, is_back, has_left, lost_at, .. } = self;
-        let is_missing = |pe: usize, round: &OpenRound| match round.key {
-            TeamRound::REBUILT => lost[pe] && !is_back[pe] || has_left[pe],
-            // A replacement is no member of a team that was made before.
-            _ => lost[pe] || lost_at[pe] > round.view,
-        };
-        // A PE waits in a round of a team for one that waits for it there.
-        let is_in_vain = rounds.iter().find(|round| round.key == TeamRound::REBUILT).is_some_and(|rebuilt| {
-            rounds.iter().filter(|round| round.key != TeamRound::REBUILT).any(|round| {
-                let mut members = round.members.iter().zip(&round.given);
-                members.any(|(&pe, given)| {
-                    let is_there = rebuilt.members.get(pe) == Some(&pe) && rebuilt.given[pe].is_some();
-                    given.is_none() && !is_missing(pe, round) && is_there
-                })
-            })
-        });
-        let is_over = |round: &mut OpenRound| {
-            let mut members = round.members.iter().zip(&round.given);
-            is_in_vain && round.key == TeamRound::REBUILT
-                || members.all(|(&pe, given)| given.is_some() || is_missing(pe, round))
-        };
-        let over: Vec<OpenRound> = rounds.extract_if(.., is_over).collect();
-        let mut are_all_back = false;
-        for round in over {
-            // What one that was lost since has given is of no use any more.
-            let of_living = |(&pe, given): (&usize, &Option<(u64, Vec<u8>)>)| match given {
-                Some((_, bytes)) if !is_missing(pe, &round) => bytes.clone(),
-                _ if round.key == TeamRound::REBUILT && has_left[pe] => TeamRound::LEFT.to_vec(),
-                None if !is_missing(pe, &round) => TeamRound::ELSEWHERE.to_vec(),
-                _ => Vec::new(),
-            };
-            let all: Vec<Vec<u8>> = round.members.iter().zip(&round.given).map(of_living).collect();
-            are_all_back |= round.key == TeamRound::REBUILT
-                && !is_in_vain
-                && !all.iter().any(|given| given.is_empty() || *given == TeamRound::LEFT);
-            let answer = Message::new(Kind::Regrouped).value(view).with_body(wire::pack(&all))?;
-            for (&pe, given) in round.members.iter().zip(&round.given) {
-                if let Some((ticket, _)) = given.as_ref().filter(|_| !is_missing(pe, &round)) {
-                    mail.push((pe, answer.clone().ticket(*ticket)));
-                }
-            }
-        }
-        if are_all_back {
-            self.let_in();
+        while let Some(over) = self.rounds.next_over() {
+            let answer = Message::new(Kind::Regrouped).value(over.view as i32);
+            let answer = answer.with_body(wire::pack(&over.given))?;
+            mail.extend(over.waiting.into_iter().map(|(pe, ticket)| (pe, answer.clone().ticket(ticket))));
+            over.let_in.into_iter().for_each(|pe| self.let_in(pe));
         }
         Ok(mail)
     }
@@ -327,7 +247,7 @@ impl Exchanges {
             let all = nothing.clone().with_body(wire::pack(&given))?;
             let answer =
                 |(ticket, want): (u64, bool)| if want { &all } else { &nothing }.clone().ticket(ticket);
-            let living = tickets.into_iter().enumerate().filter(|&(pe, _)| !self.lost[pe]);
+            let living = tickets.into_iter().enumerate().filter(|&(pe, _)| !self.rounds.is_lost(pe));
             mail.extend(living.map(|(pe, ticket)| (pe, answer(ticket))));
             self.first += 1;
         }
@@ -362,7 +282,8 @@ impl Exchanges {
     /// offer others want.
     pub fn awaited(&self) -> Vec<usize> {
         let is_open = !self.exchanges.is_empty();
-        let absent = (0..self.n_pes).filter(|&pe| is_open && !self.lost[pe] && self.joined[pe] == self.first);
+        let absent = (0..self.n_pes)
+            .filter(|&pe| is_open && !self.rounds.is_lost(pe) && self.joined[pe] == self.first);
         let hosts = &self.hosts;
         let owing = self.offers.iter().enumerate().filter(|(_, offers)| !offers.waiting.is_empty());
         let mut awaited: Vec<usize> = absent.chain(owing.map(|(host, _)| hosts.leader_of(host))).collect();
@@ -440,6 +361,30 @@ mod tests {
     }
 
     #[test]
+    fn a_replacement_that_ends_before_it_is_let_in_keeps_none_waiting() {
+        let mut exchanges = Exchanges::new(Arc::new(Hosts::one(2)), true);
+        let members = vec![0, 1];
+        let round = TeamRound { key: TeamRound::REBUILT, view: u64::MAX, members, given: vec![1] }.encode();
+        exchanges.lost(1).unwrap();
+        exchanges.replace(1);
+        exchanges.rejoined(1);
+        assert!(exchanges.regroup(0, 7, &round).unwrap().is_empty(), "it is waited for");
+        let mail = exchanges.gone(1).unwrap();
+        let body = mail[0].1.clone().into_body().unwrap();
+        assert_eq!(*wire::unpack(&body, 2).unwrap(), [vec![1], vec![]]);
+        assert_eq!(tickets(mail), [(0, 7)]);
+        // What it gave is not taken for that of the next one.
+        exchanges.replace(1);
+        exchanges.rejoined(1);
+        assert!(exchanges.regroup(1, 8, &round).unwrap().is_empty());
+        assert!(exchanges.gone(1).unwrap().is_empty());
+        exchanges.replace(1);
+        exchanges.rejoined(1);
+        assert!(exchanges.regroup(0, 9, &round).unwrap().is_empty());
+        assert_eq!(tickets(exchanges.regroup(1, 10, &round).unwrap()), [(0, 9), (1, 10)]);
+    }
+
+    #[test]
     fn the_last_to_join_an_exchange_completes_it() {
         let mut exchanges = exchanges(Hosts::one(2));
         assert!(exchanges.exchange(0, 10, true, vec![1]).unwrap().is_empty());
@@ -489,7 +434,7 @@ mod tests {
     fn pes_that_are_to_let_replacements_in_do_not_wait_for_one_that_waits_for_them() {
         let round = |key, given| TeamRound { key, view: 0, members: vec![0, 1, 2], given }.encode();
         for is_first in [true, false] {
-            let mut exchanges = Exchanges::new(Places::new(Hosts::one(3), "node1"), true);
+            let mut exchanges = Exchanges::new(Arc::new(Hosts::one(3)), true);
             exchanges.lost(2).unwrap();
             let rebuilt = |exchanges: &mut Exchanges| {
                 exchanges.regroup(0, 7, &round(TeamRound::REBUILT, vec![1])).unwrap()

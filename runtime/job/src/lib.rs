@@ -24,6 +24,7 @@ mod offers;
 pub mod pmix;
 pub mod proof;
 pub mod rendezvous;
+pub mod rounds;
 pub mod single;
 pub mod suite;
 pub mod suspicions;

@@ -7,6 +7,7 @@
 //! In a cluster that goes on without lost PEs this table is the arbiter, as `oshrun` is among
 //! processes: it numbers losses, and rounds end without those that are lost.
 
+mod replacing;
 mod survival;
 
 use std::{
@@ -29,8 +30,8 @@ use oxshmem_base::{
     wakes::StoredWaker,
 };
 
-use self::survival::Survival;
 pub use self::survival::{Courier, News};
+use self::{replacing::Kept, survival::Survival};
 use super::{Bootstrap, Common, Losses, Offer, Placement, TeamRound, host_name};
 
 /// One PE of a cluster inside this process.
@@ -40,8 +41,11 @@ pub struct Local {
     /// The number of its host.
     host: usize,
     group: Arc<Group>,
-    exchanges: AtomicU64,
     shares: AtomicU64,
+    /// Of a cluster that goes on: what this PE knows of losses.
+    losses: Option<Arc<Losses>>,
+    /// How many were here before it, which are lost.
+    coming: u64,
 }
 
 /// A `global_exit` that a PE of a [`Local`] cluster asked for.
@@ -101,15 +105,17 @@ impl Local {
         let n = hosts.n_pes();
         let there = (0..hosts.n_hosts().min(n)).map(placement_on).collect::<Vec<_>>();
         let survival = goes_on.then(|| Survival::new(n));
-        let group = Arc::new(Group { hosts, state: Mutex::default(), common: Common::default(), survival });
+        let state = Mutex::new(State::new(n));
+        let group = Arc::new(Group { hosts, state, common: Common::default(), survival });
         let member = |pe| {
             let host = group.hosts.host_of(pe);
             Self {
                 placement: Placement { pe, ..there[host].clone() },
                 host,
+                losses: group.survival.as_ref().map(|survival| survival.losses_of(pe)),
                 group: Arc::clone(&group),
-                exchanges: AtomicU64::new(0),
                 shares: AtomicU64::new(0),
+                coming: 0,
             }
         };
         (0..n).map(member).collect()
@@ -127,9 +133,13 @@ impl Local {
     /// Only the first end of a cluster counts. One that goes on does so.
     pub fn fail(&self, pe: usize, how: impl Into<String>) {
         match &self.group.survival {
-            Some(_) => self.group.lose(pe, &how.into()),
+            Some(_) => self.group.lose(self.group.there(pe), &how.into()),
             None => self.group.end(End::Lost { pe, how: how.into() }),
         }
+    }
+
+    fn member(&self) -> (usize, u64) {
+        (self.placement.pe, self.coming)
     }
 
     /// Has `courier` bring the news of losses to the PEs, which they have at once without one. For
@@ -150,10 +160,8 @@ impl Bootstrap for Local {
     }
 
     async fn exchange(&self, mine: Vec<u8>) -> Result<Arc<[Vec<u8>]>> {
-        // Relaxed: the number is only for this PE's own order; the table's lock orders the rest.
-        let number = self.exchanges.fetch_add(1, Relaxed);
-        let round = self.group.give(number, self.placement.pe, mine)?;
-        round.wait(&self.group, self.placement.pe).await
+        let round = self.group.give(self.member(), mine)?;
+        round.wait(&self.group, self.member()).await
     }
 
     fn is_one_machine(&self) -> bool {
@@ -172,23 +180,33 @@ impl Bootstrap for Local {
         if offer.is_some() != self.placement.is_leader() {
             return Err(Error::bootstrap("share", "the host's leader offers, the other PEs do not"));
         }
+        // Relaxed: the number is only for this PE's own order; the table's lock orders the rest.
         let number = self.shares.fetch_add(1, Relaxed);
-        let round = self.group.visit(self.host, self.placement.pe, number, offer.map(Handed::from))?;
-        round.wait(&self.group, self.placement.pe).await?.into_offer()
+        if let Some(kept) = self.group.kept_for(self.member(), number)? {
+            return kept.into_offer();
+        }
+        let round = self.group.visit(self.host, self.member(), number, offer.map(Handed::from))?;
+        round.wait(&self.group, self.member()).await?.into_offer()
     }
 
-    fn finalized(&self) {}
+    fn finalized(&self) {
+        self.group.left(self.placement.pe);
+    }
 
     fn abandoned(&self, how: &str) {
-        self.group.lose(self.placement.pe, how);
+        self.group.lose(self.member(), how);
     }
 
     async fn regroup(&self, round: TeamRound) -> Result<(u64, Vec<Vec<u8>>)> {
-        self.group.regroup(self.placement.pe, round).await
+        self.group.regroup(self.member(), round).await
     }
 
     fn losses(&self) -> Option<&Arc<Losses>> {
-        self.group.survival.as_ref().map(|survival| survival.losses_of(self.placement.pe))
+        self.losses.as_ref()
+    }
+
+    fn survives(&self) {
+        self.group.survives(self.member());
     }
 
     fn abort(&self, status: i32, why: &str) {
@@ -209,14 +227,18 @@ struct Group {
 
 /// The rounds that some PE has joined and not all have left. Rounds finish in order, because every
 /// PE joins them in order, so that each table is a queue whose front has the number `first`.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     end: Option<End>,
     exchanges: VecDeque<Exchange>,
     first_exchange: u64,
+    /// How many exchanges each PE has joined.
+    joined: Vec<u64>,
     lost: survival::Lost,
     /// The offers of each host, up to the last that has shared anything.
     shares: Vec<Shares>,
+    /// What replacements join by, if there are to be any.
+    kept: Option<Kept>,
 }
 
 /// The offers of one host's leader.
@@ -253,14 +275,22 @@ impl Group {
         lock(&self.state)
     }
 
-    fn give(&self, number: u64, pe: usize, mine: Vec<u8>) -> Result<Arc<Round<Given>>> {
+    fn give(&self, member: (usize, u64), mine: Vec<u8>) -> Result<Arc<Round<Given>>> {
         let mut state = self.lock();
-        state.going_on(pe)?;
-        let index = (number - state.first_exchange) as usize;
+        state.going_on(member)?;
+        let (pe, _) = member;
+        let n_pes = self.hosts.n_pes();
+        if let Some(given) = state.kept.as_mut().and_then(|kept| kept.exchange(pe, n_pes, &mine)) {
+            // The others have not let it in, and do not wait for it.
+            let round = Arc::<Round<Given>>::default();
+            round.finish(given);
+            return Ok(round);
+        }
+        let index = (state.joined[pe] - state.first_exchange) as usize;
+        state.joined[pe] += 1;
         while state.exchanges.len() <= index {
-            let n_pes = self.hosts.n_pes();
             let given = vec![None; n_pes];
-            let missing = n_pes - state.lost.view() as usize;
+            let missing = state.lost.rounds.living();
             state.exchanges.push_back(Exchange { given, missing, round: Arc::default() });
         }
         let exchange = &mut state.exchanges[index];
@@ -277,12 +307,15 @@ impl Group {
     fn visit(
         &self,
         host: usize,
-        pe: usize,
+        member: (usize, u64),
         number: u64,
         offer: Option<Handed>,
     ) -> Result<Arc<Round<Handed>>> {
         let mut state = self.lock();
-        state.going_on(pe)?;
+        state.going_on(member)?;
+        if let (Some(kept), Some(offer)) = (&mut state.kept, &offer) {
+            kept.offer(host, offer);
+        }
         if state.shares.len() <= host {
             state.shares.resize_with(host + 1, Shares::default);
         }
@@ -310,6 +343,7 @@ impl Group {
     fn end(&self, end: End) {
         let mut state = self.lock();
         state.end.get_or_insert(end);
+        let _kept = state.kept.take();
         // They are woken when the lock is free.
         state.exchanges.iter().for_each(|exchange| exchange.round.wake());
         state.shares.iter().flat_map(|shares| &shares.open).for_each(|share| share.round.wake());
@@ -319,29 +353,44 @@ impl Group {
 
 /// An exchange that all have joined.
 struct Completed {
-    given: Vec<Option<Vec<u8>>>,
+    given: Given,
     round: Arc<Round<Given>>,
 }
 
 impl Completed {
     fn finish(self) {
-        self.round.finish(self.given.into_iter().map(Option::unwrap_or_default).collect());
+        self.round.finish(self.given);
     }
 }
 
 impl State {
+    fn new(n_pes: usize) -> Self {
+        Self {
+            end: None,
+            exchanges: VecDeque::new(),
+            first_exchange: 0,
+            joined: vec![0; n_pes],
+            lost: survival::Lost::new(n_pes),
+            shares: Vec::new(),
+            kept: None,
+        }
+    }
+
     /// Takes out the first exchange, if no PE is missing in it.
     fn complete(&mut self) -> Option<Completed> {
         self.exchanges.front().filter(|first| first.missing == 0)?;
         let Exchange { given, round, .. } = self.exchanges.pop_front()?;
         self.first_exchange += 1;
+        let given: Given = given.into_iter().map(Option::unwrap_or_default).collect();
+        self.kept.iter_mut().for_each(|kept| kept.keep(&given));
         Some(Completed { given, round })
     }
 
-    /// An error if the cluster has ended, or PE `pe` is lost.
-    fn going_on(&self, pe: usize) -> Result<()> {
+    /// An error if the cluster has ended, or the PE is lost that came as that
+    /// replacement.
+    fn going_on(&self, member: (usize, u64)) -> Result<()> {
         match &self.end {
-            None => self.lost.check(pe),
+            None => self.lost.check(member),
             Some(End::Aborted(Aborted { pe, status, .. })) => {
                 Err(Error::GlobalExit { pe: *pe, status: *status })
             }
@@ -370,8 +419,8 @@ impl<T: Clone> Round<T> {
         self.wake();
     }
 
-    /// What PE `pe` waits for.
-    async fn wait(&self, group: &Group, pe: usize) -> Result<T> {
+    /// What a PE waits for.
+    async fn wait(&self, group: &Group, member: (usize, u64)) -> Result<T> {
         poll_fn(|cx| {
             // Waiting starts before the look at the outcome, so that no change falls between.
             let waker = StoredWaker::of(cx.waker());
@@ -384,7 +433,7 @@ impl<T: Clone> Round<T> {
             if let Some(outcome) = self.outcome.get() {
                 return Poll::Ready(Ok(outcome.clone()));
             }
-            group.lock().going_on(pe).map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)
+            group.lock().going_on(member).map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending)
         })
         .await
     }

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock, Weak},
+    sync::{Arc, PoisonError, RwLock, Weak},
 };
 
 use oxshmem_memory::Extent;
@@ -26,7 +26,7 @@ pub enum Bell {
     /// A PE in a process of its own sleeps on this event.
     Process(Event),
     /// Of a PE in this process the watched words are looked at on the spot.
-    InProcess(OnceLock<Weak<dyn Looks>>),
+    InProcess(RwLock<Option<Weak<dyn Looks>>>),
 }
 
 impl Bell {
@@ -50,12 +50,11 @@ impl Bell {
         }
     }
 
-    /// Names what looks at the words of a PE in this process. To be called once.
+    /// Names what looks at the words of a PE in this process: once, and again for a replacement.
     pub fn attach<L: Looks + 'static>(&self, looks: &Arc<L>) {
         if let Self::InProcess(slot) = self {
             let looks = Arc::downgrade(looks);
-            // A PE joins once, so the slot is empty.
-            let _ = slot.set(looks);
+            *slot.write().unwrap_or_else(PoisonError::into_inner) = Some(looks);
         }
     }
 
@@ -63,7 +62,9 @@ impl Bell {
     pub fn in_process(&self) -> Option<Arc<dyn Looks>> {
         match self {
             Self::Process(_) => None,
-            Self::InProcess(looks) => looks.get().and_then(Weak::upgrade),
+            Self::InProcess(slot) => {
+                slot.read().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(Weak::upgrade)
+            }
         }
     }
 }

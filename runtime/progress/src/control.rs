@@ -236,17 +236,20 @@ impl Control {
     /// The system's.
     ///
     /// # Safety
-    /// The PE is gone, and this process takes its place.
+    /// The PE is gone, and the caller takes its place.
     pub(crate) unsafe fn clear(&self, block: usize) -> Result<()> {
         let start = self.base.wrapping_add(block * BLOCK).cast_mut();
         let kept = std::mem::offset_of!(Page, silent_stores);
         let behind = kept + size_of::<Line<AtomicU32>>();
-        // SAFETY: the page is inside the block, and zeros are a valid one.
-        unsafe {
-            start.write_bytes(0, kept);
-            start.add(behind).write_bytes(0, size_of::<Page>() - behind);
-            self.map.clear(block, SCRATCH, SCRATCH_BYTES)
+        for at in (0..size_of::<Page>()).step_by(size_of::<u64>()) {
+            if !(kept..behind).contains(&at) {
+                // SAFETY: the page is inside the block, in whole words, and zeros are a valid one.
+                // Relaxed: whatever looks there meanwhile finds a PE that waits for nothing.
+                unsafe { AtomicU64::from_ptr(start.add(at).cast()) }.store(0, Ordering::Relaxed);
+            }
         }
+        // SAFETY: the scratch memory is inside the block, and the caller vouches for what is there.
+        unsafe { self.map.clear(block, SCRATCH, SCRATCH_BYTES) }
     }
 
     /// Their memory.

@@ -5,7 +5,7 @@
 
 use std::{
     os::fd::{AsFd, OwnedFd},
-    sync::{Arc, OnceLock},
+    sync::{Arc, RwLock},
 };
 
 use oxshmem_base::{
@@ -50,7 +50,7 @@ impl Fabric {
         let n = heap.local_pes();
         let bell = || {
             if in_process {
-                return Ok(Bell::InProcess(OnceLock::new()));
+                return Ok(Bell::InProcess(RwLock::default()));
             }
             Event::new().map(Bell::Process)
         };
@@ -70,7 +70,8 @@ impl Fabric {
     /// The system's.
     ///
     /// # Safety
-    /// It is gone, and this process takes its place.
+    /// It is gone, with all that has accessed this memory as that of its own, and the caller takes
+    /// its place.
     pub unsafe fn clear(&self, block: usize) -> Result<()> {
         // SAFETY: the caller vouches for it; others look at the PE's loss before they come here.
         unsafe {

@@ -11,7 +11,12 @@ impl Pe {
     /// Has the net let go of PEs that are lost from now on.
     pub(super) fn follow_losses(self: &Arc<Self>) {
         let (Some(losses), this) = (&self.losses, Arc::downgrade(self)) else { return };
+        // The PE that a replacement comes for is not itself.
+        let (me, known) = (self.me, losses.view());
         losses.when_lost(move |loss| {
+            if loss.pe == me && loss.view <= known {
+                return;
+            }
             if let Some(net) = this.upgrade().and_then(|pe| pe.net.clone()) {
                 net.lose(loss.pe, loss.view, &loss.how);
             }

@@ -121,7 +121,8 @@ impl Pe {
         })
         .await?;
         if bootstrap.placement().is_replacement {
-            // SAFETY: the PE that was here before is lost, and so its process has ended.
+            // SAFETY: the PE that was here before is lost: its process has ended, or, in a cluster,
+            // nothing is left of it.
             unsafe { fabric.clear(block) }?;
         }
         let made = fabric.common.of(device::Made::default);

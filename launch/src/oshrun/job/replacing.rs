@@ -24,6 +24,10 @@ impl Job<'_> {
             let mail = self.exchanges.lost(pe);
             self.serve(mail);
         }
+        for pe in self.lifecycle.take_gone() {
+            let mail = self.exchanges.gone(pe);
+            self.serve(mail);
+        }
         self.to_replace.extend(self.lifecycle.take_to_replace());
     }
 

@@ -175,10 +175,13 @@ fn a_replacement_is_no_loss_until_the_others_have_let_it_in() {
         lifecycle.replaced(1, pid);
         assert_eq!(lifecycle.joined(1), Some(Step::Inform(1)));
         let known: Vec<_> = lifecycle.history().iter().map(|it| (it.kind, it.ticket)).collect();
-        assert_eq!(known, [(Kind::Loss, 1)]);
+        // It has missed that all knew of the loss.
+        assert_eq!(known, [(Kind::Loss, 1), (Kind::Settled, 0)]);
+        assert!(lifecycle.take_gone().is_empty());
         if respawns > 0 {
             // It ends before init is over.
             assert_eq!(lifecycle.exited(1, Exit::Status(3)), Some(Step::GoOn));
+            assert_eq!(lifecycle.take_gone(), [1]);
         }
     }
     assert_eq!(lifecycle.survives(1), Some(Step::Rejoin(1)));

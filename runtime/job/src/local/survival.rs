@@ -2,18 +2,21 @@
 
 use std::{
     fmt,
-    future::poll_fn,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use oxshmem_base::{Error, Result};
+use oxshmem_base::{
+    Error, Result,
+    sync::{Mutex, MutexGuard, lock},
+};
 
-use super::{Group, Round};
+use super::{Completed, Group, Round, State};
 use crate::{
-    losses::{Loss, LossWatch, Losses},
+    losses::{Loss, Losses},
+    rounds::TeamRounds,
     wire::TeamRound,
 };
 
@@ -31,7 +34,8 @@ pub(super) struct Survival {
 
 #[derive(Default)]
 struct PeLosses {
-    losses: Arc<Losses>,
+    /// What the PE knows, or its replacement.
+    losses: Mutex<Arc<Losses>>,
     /// How many of them the PE may know of.
     view: AtomicU64,
 }
@@ -41,13 +45,26 @@ impl Survival {
         Self { pes: (0..n_pes).map(|_| PeLosses::default()).collect(), courier: OnceLock::new() }
     }
 
-    pub(super) fn losses_of(&self, pe: usize) -> &Arc<Losses> {
-        &self.pes[pe].losses
+    pub(super) fn losses_of(&self, pe: usize) -> Arc<Losses> {
+        Arc::clone(&lock(&self.pes[pe].losses))
+    }
+
+    /// A replacement of PE `pe` knows what these know.
+    pub(super) fn replace(&self, pe: usize, losses: &Arc<Losses>) {
+        *lock(&self.pes[pe].losses) = Arc::clone(losses);
     }
 
     pub(super) fn bring_by(&self, courier: Courier) {
         // The first is there for all.
         let _ = self.courier.set(courier);
+    }
+
+    /// Brings news to a PE.
+    pub(super) fn bring(&self, pe: usize, news: impl FnOnce() + Send + 'static) {
+        match self.courier.get() {
+            Some(courier) => courier(pe, Box::new(news)),
+            None => news(),
+        }
     }
 }
 
@@ -58,71 +75,72 @@ impl fmt::Debug for Survival {
 }
 
 /// The PEs that are lost, and the rounds of members of teams that some member has not joined yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Lost {
-    losses: Vec<Loss>,
-    rounds: Vec<OpenTeamRound>,
+    pub(super) losses: Vec<Loss>,
+    pub(super) rounds: TeamRounds<Arc<Round<Regrouped>>>,
+    /// How often each PE was replaced, and whether it is there, or its last replacement.
+    pub(super) comings: Vec<(u64, bool)>,
 }
 
 /// How many PEs were lost when a round was over, and what each member gave.
 type Regrouped = (u64, Arc<[Vec<u8>]>);
 
-#[derive(Debug)]
-struct OpenTeamRound {
-    key: [u64; 2],
-    members: Vec<usize>,
-    given: Vec<Option<Vec<u8>>>,
-    round: Arc<Round<Regrouped>>,
-}
+/// The answer of a round to a PE.
+type Answer = (usize, Arc<Round<Regrouped>>, Regrouped);
 
 impl Lost {
-    pub(super) fn view(&self) -> u64 {
-        self.losses.len() as u64
+    pub(super) fn new(n_pes: usize) -> Self {
+        Self { losses: Vec::new(), rounds: TeamRounds::new(n_pes), comings: vec![(0, true); n_pes] }
     }
 
-    /// An error if PE `pe` is lost.
-    pub(super) fn check(&self, pe: usize) -> Result<()> {
-        let Some(loss) = self.losses.iter().find(|loss| loss.pe == pe) else { return Ok(()) };
-        Err(Error::PeLost { pe, view: loss.view, how: loss.how.to_string() })
+    /// An error if the PE is lost that came as that replacement.
+    pub(super) fn check(&self, (pe, coming): (usize, u64)) -> Result<()> {
+        if self.comings[pe] == (coming, true) {
+            return Ok(());
+        }
+        let loss = self.losses.iter().rfind(|loss| loss.pe == pe);
+        let (view, how) = loss.map_or((0, ""), |loss| (loss.view, &*loss.how));
+        Err(Error::PeLost { pe, view, how: how.to_owned() })
     }
 
     /// Wakes what waits in rounds.
     pub(super) fn wake(&self) {
-        self.rounds.iter().for_each(|open| open.round.wake());
+        self.rounds.waiting().for_each(|round| round.wake());
     }
+}
 
+impl State {
     /// Takes out the rounds in which no PE is missing that is not lost.
-    fn take_complete(&mut self) -> Vec<(Arc<Round<Regrouped>>, Regrouped)> {
-        let view = self.view();
-        let Self { losses, rounds } = self;
-        let is_lost = |pe: usize| losses.iter().any(|loss| loss.pe == pe);
-        let is_over = |open: &mut OpenTeamRound| {
-            open.members.iter().zip(&open.given).all(|(&pe, given)| given.is_some() || is_lost(pe))
-        };
-        let complete = rounds.extract_if(.., is_over).map(|open| {
-            // What one that was lost since has given is of no use any more.
-            let of_living = |(pe, given): (usize, Option<Vec<u8>>)| given.filter(|_| !is_lost(pe));
-            let all = open.members.into_iter().zip(open.given).map(|one| of_living(one).unwrap_or_default());
-            (open.round, (view, all.collect()))
-        });
-        complete.collect()
+    fn take_over(&mut self) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        while let Some(over) = self.lost.rounds.next_over() {
+            let outcome: Regrouped = (over.view, over.given.into());
+            answers.extend(over.waiting.into_iter().map(|(pe, round)| (pe, round, outcome.clone())));
+            over.let_in.into_iter().for_each(|pe| self.let_in(pe));
+        }
+        answers
     }
 }
 
 impl Group {
-    /// PE `pe` is lost, in a cluster that goes on: it joins nothing any more. It has stopped before
+    /// A PE is lost, in a cluster that goes on: it joins nothing any more. It has stopped before
     /// the others know.
-    pub(super) fn lose(self: &Arc<Self>, pe: usize, how: &str) {
+    pub(super) fn lose(self: &Arc<Self>, member: (usize, u64), how: &str) {
         let Some(survival) = &self.survival else { return };
-        let (view, left, exchanges, rounds) = {
+        let pe = member.0;
+        let (view, others, exchanges, answers) = {
             let mut state = self.lock();
-            if state.end.is_some() || state.lost.check(pe).is_err() {
+            if state.going_on(member).is_err() {
                 return;
             }
-            let view = state.lost.view() + 1;
+            state.lost.comings[pe].1 = false;
+            if state.lost.rounds.is_lost(pe) {
+                return self.lose_again(state, pe);
+            }
+            state.lost.rounds.lost(pe);
+            let view = state.lost.rounds.view();
             state.lost.losses.push(Loss::new(pe, view, how));
-            let left = (0..survival.pes.len()).filter(|&pe| state.lost.check(pe).is_ok());
-            let left = left.collect::<Vec<_>>();
             for exchange in state.exchanges.iter_mut().filter(|exchange| exchange.given[pe].is_none()) {
                 exchange.missing -= 1;
             }
@@ -130,23 +148,39 @@ impl Group {
             state.exchanges.iter().for_each(|exchange| exchange.round.wake());
             state.lost.wake();
             let exchanges: Vec<_> = std::iter::from_fn(|| state.complete()).collect();
-            (view, left, exchanges, state.lost.take_complete())
+            let answers = state.take_over();
+            state.keep_while_any_is_there();
+            (view, state.those_there(), exchanges, answers)
         };
         self.learn(pe, view);
-        for other in left {
+        for other in others {
             let group = Arc::downgrade(self);
-            let news = move || {
+            survival.bring(other, move || {
                 if let Some(group) = group.upgrade() {
                     group.learn(other, view);
                 }
-            };
-            match survival.courier.get() {
-                Some(courier) => courier(other, Box::new(news)),
-                None => news(),
-            }
+            });
         }
-        exchanges.into_iter().for_each(super::Completed::finish);
-        rounds.into_iter().for_each(|(round, outcome)| round.finish(outcome));
+        exchanges.into_iter().for_each(Completed::finish);
+        self.answer(answers);
+    }
+
+    /// A replacement is lost that the others have not let in.
+    fn lose_again(&self, mut state: MutexGuard<'_, State>, pe: usize) {
+        state.kept.iter_mut().for_each(|kept| kept.joins_no_more(pe));
+        let waiting = state.lost.rounds.gone(pe);
+        let answers = state.take_over();
+        drop(state);
+        waiting.iter().for_each(|round| round.wake());
+        self.answer(answers);
+    }
+
+    /// Brings answers, behind the news of what they count on.
+    fn answer(&self, answers: Vec<Answer>) {
+        let Some(survival) = &self.survival else { return };
+        for (pe, round, outcome) in answers {
+            survival.bring(pe, move || round.finish(outcome));
+        }
     }
 
     /// PE `pe` knows of the losses up to that view.
@@ -155,14 +189,15 @@ impl Group {
         // A thread that is at it sees this, or this one sees what that has done: either way locks
         // the losses after it.
         known.view.fetch_max(view, Ordering::AcqRel);
+        let losses = Arc::clone(&lock(&known.losses));
         loop {
-            let before = known.losses.view();
+            let before = losses.view();
             if before >= known.view.load(Ordering::Acquire) {
                 return;
             }
             let Some(next) = self.lock().lost.losses.get(before as usize).cloned() else { return };
-            known.losses.add(next);
-            if known.losses.view() == before {
+            losses.add(next);
+            if losses.view() == before {
                 return;
             }
             self.settle();
@@ -170,49 +205,47 @@ impl Group {
     }
 
     /// Has all PEs know how many losses all of those that are left know of.
-    fn settle(&self) {
+    pub(super) fn settle(&self) {
         let Some(survival) = &self.survival else { return };
-        let left: Vec<&PeLosses> = {
-            let lost = &self.lock().lost;
-            let pes = survival.pes.iter().enumerate();
-            pes.filter(|&(pe, _)| lost.check(pe).is_ok()).map(|(_, pe)| pe).collect()
+        let left: Vec<Arc<Losses>> = {
+            let state = self.lock();
+            let there = state.those_there().into_iter();
+            there.map(|pe| survival.losses_of(pe)).collect()
         };
-        let view = left.iter().map(|pe| pe.losses.view()).min().unwrap_or_default();
-        left.iter().for_each(|pe| pe.losses.settle(view));
+        let view = left.iter().map(|losses| losses.view()).min().unwrap_or_default();
+        left.iter().for_each(|losses| losses.settle(view));
     }
 
-    /// PE `pe` joins a round of the members of a team that are left.
+    /// PE `pe` has left in good order.
+    pub(super) fn left(&self, pe: usize) {
+        let answers = {
+            let mut state = self.lock();
+            state.lost.rounds.left(pe);
+            state.keep_while_any_is_there();
+            state.take_over()
+        };
+        self.answer(answers);
+    }
+
+    /// A PE joins a round of the members of a team that are left.
     pub(super) async fn regroup(
         &self,
-        pe: usize,
-        TeamRound { key, members, given, .. }: TeamRound,
+        member: (usize, u64),
+        team_round: TeamRound,
     ) -> Result<(u64, Vec<Vec<u8>>)> {
-        let Some(survival) = &self.survival else {
+        if self.survival.is_none() {
             return Err(Error::Unsupported { what: "the cluster ends when a PE is lost".to_owned() });
-        };
-        let (round, complete) = {
-            let mut state = self.lock();
-            state.going_on(pe)?;
-            let Some(me) = members.iter().position(|&member| member == pe) else {
-                return Err(Error::bootstrap("survivors", "the PE is no member of the team"));
-            };
-            let rounds = &mut state.lost.rounds;
-            let is_it = |open: &OpenTeamRound| open.key == key && open.members == members;
-            let at = rounds.iter().position(is_it).unwrap_or(rounds.len());
-            if at == rounds.len() {
-                let nothing = vec![None; members.len()];
-                rounds.push(OpenTeamRound { key, members, given: nothing, round: Arc::default() });
-            }
-            rounds[at].given[me] = Some(given);
-            (Arc::clone(&rounds[at].round), state.lost.take_complete())
-        };
-        complete.into_iter().for_each(|(round, outcome)| round.finish(outcome));
-        let (view, all) = round.wait(self, pe).await?;
-        if let Some(before) = view.checked_sub(1) {
-            // The news of what the answer counts on comes before it.
-            let mut losses = LossWatch::new(&survival.pes[pe].losses, before);
-            poll_fn(|cx| losses.poll_next(cx)).await;
         }
+        let round = Arc::<Round<Regrouped>>::default();
+        let answers = {
+            let mut state = self.lock();
+            state.going_on(member)?;
+            let joined = state.lost.rounds.join(member.0, Arc::clone(&round), team_round);
+            joined.map_err(|what| Error::bootstrap("survivors", what))?;
+            state.take_over()
+        };
+        self.answer(answers);
+        let (view, all) = round.wait(self, member).await?;
         Ok((view, all.to_vec()))
     }
 }
@@ -278,9 +311,9 @@ mod tests {
         let runtime = suite::runtime();
         runtime.block_on(async {
             let mut round = Box::pin(pes[0].regroup(round([1, 1], &[0, 1, 2], vec![5])));
-            for known in 0..2 {
+            for known in 0..3 {
                 let polled = round.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-                assert!(polled.is_pending(), "it knows of {known}");
+                assert!(polled.is_pending(), "it has {known} news");
                 let news = kept.lock().unwrap().remove(0);
                 news();
             }

@@ -1,12 +1,14 @@
 //! Has operations take their effect later, in the order of their times: by a thread, or, where time
 //! is virtual, when the thread that runs the PEs says that none of them can go on.
 
-use std::{cmp::Ordering, collections::BinaryHeap, sync::Arc};
+use std::{cmp::Ordering, collections::BinaryHeap, future::poll_fn, sync::Arc};
 
 use oxshmem_base::{
     panics::survive,
     sync::{Condvar, Mutex, lock},
 };
+
+use oxshmem_progress::flight::Flight;
 
 use super::{
     clock::{Clock, Moment},
@@ -47,7 +49,8 @@ struct Schedule {
 struct ScheduledStep {
     due: Moment,
     number: u64,
-    origin: Arc<Port>,
+    /// None if no PE is to be there.
+    origin: Option<Arc<Port>>,
     step: Step,
 }
 
@@ -64,11 +67,23 @@ impl Delivery {
     /// Has `step`, on an operation that `origin` started, happen at `due`, after those that were
     /// due before or are due at that moment already.
     pub(super) fn at(self: &Arc<Self>, due: Moment, origin: &Arc<Port>, step: Step) {
+        self.schedule(due, Some(origin), step);
+    }
+
+    /// Ready when it is `until`, as `origin` waits for, or something that is no PE.
+    pub(super) async fn wait(self: &Arc<Self>, until: Moment, origin: Option<&Arc<Port>>) {
+        let flight = Arc::new(Flight::default());
+        let landing = Arc::clone(&flight);
+        self.schedule(until, origin, Step::Eager(Box::new(move || landing.land(()))));
+        poll_fn(|cx| flight.poll(cx)).await;
+    }
+
+    fn schedule(self: &Arc<Self>, due: Moment, origin: Option<&Arc<Port>>, step: Step) {
         let mut state = lock(&self.state);
         let number = state.number;
         state.number += 1;
         state.horizon = state.horizon.max(due);
-        state.steps.push(ScheduledStep { due, number, origin: Arc::clone(origin), step });
+        state.steps.push(ScheduledStep { due, number, origin: origin.cloned(), step });
         if !self.clock.is_virtual() && !std::mem::replace(&mut state.running, true) {
             let this = Arc::clone(self);
             let run = move || this.run();
@@ -93,13 +108,16 @@ impl Delivery {
         }
     }
 
-    /// Fails what `pe` awaits.
-    pub(super) fn withdraw(&self, pe: usize) {
+    /// Fails what a PE awaits.
+    pub(super) fn withdraw(&self, port: &Arc<Port>) {
         let mut withdrawn = Vec::new();
         {
             let mut state = lock(&self.state);
             let steps = std::mem::take(&mut state.steps).into_vec();
-            let is_its = |a: &ScheduledStep| a.origin.pe() == pe && matches!(a.step, Step::Awaited(_));
+            let is_its = |a: &ScheduledStep| {
+                a.origin.as_ref().is_some_and(|origin| Arc::ptr_eq(origin, port))
+                    && matches!(a.step, Step::Awaited(_))
+            };
             let (its, others): (Vec<_>, Vec<_>) = steps.into_iter().partition(is_its);
             state.steps = others.into();
             withdrawn.extend(its);
@@ -171,7 +189,7 @@ impl ScheduledStep {
     fn take_effect(self) {
         match self.step {
             Step::Eager(step) => step(),
-            Step::Awaited(step) => step(!self.origin.is_closed()),
+            Step::Awaited(step) => step(!self.origin.is_some_and(|origin| origin.is_closed())),
         }
     }
 }

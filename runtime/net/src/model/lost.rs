@@ -29,13 +29,31 @@ impl Port {
         lock(&self.departures.known).error(pe)
     }
 
+    /// What an operation with `target` gets, if this PE knows that it is lost: it may have a
+    /// replacement.
+    pub(super) fn knows_lost(&self, target: &Self) -> Option<Error> {
+        // Acquire: as above.
+        if !self.departures.any.load(Ordering::Acquire) {
+            return None;
+        }
+        lock(&self.departures.known).error_of(target.pe(), target.coming())
+    }
+
+    /// This PE lets in the replacement that has this port.
+    pub(super) fn let_in(&self, replacement: &Self) {
+        let (pe, mut known) = (replacement.pe(), lock(&self.departures.known));
+        if let Some(loss) = known.lost.remove(&pe) {
+            known.let_in.insert(pe, (replacement.coming(), loss));
+        }
+    }
+
     /// `done`, unless this PE knows that `target` is lost, which `done` gets then.
     pub(super) fn unless_known<T: 'static>(
         &self,
         target: &Self,
         done: Completion<T>,
     ) -> Option<Completion<T>> {
-        match self.known_loss(target.pe()) {
+        match self.knows_lost(target) {
             None => Some(done),
             Some(error) => {
                 complete(done, Err(error));
@@ -51,7 +69,7 @@ impl Port {
         target: &Self,
         done: Completion<T>,
     ) -> Option<Completion<T>> {
-        if let Some(error) = target.known_loss(self.pe()) {
+        if let Some(error) = target.knows_lost(self) {
             complete(done, Err(error));
             return None;
         }
@@ -59,7 +77,8 @@ impl Port {
             return self.unless_known(target, done);
         }
         let mut known = lock(&self.departures.known);
-        match known.error(target.pe()).or_else(|| known.error(self.pe())) {
+        let error = known.error_of(target.pe(), target.coming());
+        match error.or_else(|| known.error_of(self.pe(), self.coming())) {
             Some(error) => {
                 drop(known);
                 complete(done, Err(error));
@@ -74,18 +93,12 @@ impl Port {
 
     /// Whether something that `origin` has sent, and does not wait for, has its effect here.
     pub(super) fn takes_of(&self, origin: &Self) -> bool {
-        !self.is_dead() && self.known_loss(origin.pe()).is_none()
+        !self.is_dead() && self.knows_lost(origin).is_none()
     }
 
     /// This PE knows from now on that `pe` is lost, which may be itself. `ports` are those of all
     /// PEs.
-    pub(super) fn lose<'a>(
-        &self,
-        pe: usize,
-        view: u64,
-        how: &str,
-        ports: impl Iterator<Item = &'a Arc<Self>>,
-    ) {
+    pub(super) fn lose(&self, pe: usize, view: u64, how: &str, ports: impl Iterator<Item = Arc<Self>>) {
         let is_this = pe == self.pe();
         let ended = {
             let mut known = lock(&self.departures.known);

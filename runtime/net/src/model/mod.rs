@@ -22,7 +22,8 @@ mod tests;
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock, Weak},
+    sync::{Arc, PoisonError, RwLock, Weak},
+    time::Duration,
 };
 
 pub use link::Link;
@@ -56,7 +57,8 @@ const EAGER: usize = 8 << 10;
 
 /// The model's network: what all PEs of a process that are on simulated hosts have in common.
 pub struct Wires {
-    ports: Box<[OnceLock<Arc<Port>>]>,
+    /// A port for each PE that has joined: its own, or that of its last replacement.
+    ports: Box<[RwLock<Option<Arc<Port>>>]>,
     delivery: Arc<Delivery>,
     link: Link,
 }
@@ -74,7 +76,7 @@ pub struct Sent {
 impl Wires {
     /// Between `n_pes` PEs.
     fn new(n_pes: usize, link: Link) -> Self {
-        let ports = (0..n_pes).map(|_| OnceLock::new()).collect();
+        let ports = (0..n_pes).map(|_| RwLock::default()).collect();
         let clock = Arc::new(Clock::new(link.virtual_time));
         Self { ports, delivery: Arc::new(Delivery::new(&clock)), link }
     }
@@ -120,17 +122,27 @@ impl Wires {
 
     /// Ends all waiting of all PEs, on whichever host.
     pub fn fail(&self, failure: &Failure) {
-        self.ports.iter().filter_map(OnceLock::get).for_each(|port| port.fail(failure));
+        self.joined().for_each(|port| port.fail(failure));
     }
 
     /// Has PE `pe` get news of the job's launcher: as late as a message, and after those before.
     pub fn bring(&self, pe: usize, news: impl FnOnce() + Send + 'static) {
         let Ok(port) = self.port(pe) else { return news() };
-        self.delivery.eager(port.news(), port, news);
+        self.delivery.eager(port.news(), &port, news);
     }
 
-    fn port(&self, pe: usize) -> Result<&Arc<Port>> {
-        let port = self.ports.get(pe).and_then(OnceLock::get);
+    /// Ready when that much of the job's time is over.
+    pub async fn pause(&self, time: Duration) {
+        self.delivery.wait(self.delivery.clock().now() + time, None).await;
+    }
+
+    fn joined(&self) -> impl Iterator<Item = Arc<Port>> {
+        (0..self.ports.len()).filter_map(|pe| self.port(pe).ok())
+    }
+
+    fn port(&self, pe: usize) -> Result<Arc<Port>> {
+        let port = self.ports.get(pe);
+        let port = port.and_then(|port| port.read().unwrap_or_else(PoisonError::into_inner).clone());
         port.ok_or_else(|| Error::PeLost { pe, view: 0, how: "it has not joined the job".into() })
     }
 }
@@ -160,8 +172,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// Connects a PE, which is in `block` of its host's memory. It can be reached from now on; it
-    /// can reach those that have joined.
+    /// Connects a PE, which is in `block` of its host's memory, or a replacement of one that is
+    /// lost. It can be reached from now on; it can reach those that have joined.
     pub fn join(
         wires: Arc<Wires>,
         pe: usize,
@@ -169,15 +181,22 @@ impl Model {
         fabric: &Arc<Fabric>,
         executor: &Arc<Executor>,
     ) -> Result<Self> {
-        let here = Arc::new(Port::new(pe, block, fabric, executor, wires.link, wires.delivery.clock()));
-        match wires.ports.get(pe).map(|port| port.set(Arc::clone(&here))) {
-            Some(Ok(())) => Ok(Self { here, wires }),
-            _ => Err(Error::bootstrap("join", format!("PE {pe} of {} has joined before", wires.ports.len()))),
+        let refused = |why| Error::bootstrap("join", format!("PE {pe} of {} {why}", wires.ports.len()));
+        let slot = wires.ports.get(pe).ok_or_else(|| refused("cannot be"))?;
+        let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
+        if slot.as_ref().is_some_and(|before| !before.is_closed()) {
+            return Err(refused("has joined before"));
         }
+        let coming = slot.as_ref().map_or(0, |before| before.coming() + 1);
+        let (link, clock) = (wires.link, wires.delivery.clock());
+        let here = Arc::new(Port::new((pe, coming), block, fabric, executor, link, clock));
+        *slot = Some(Arc::clone(&here));
+        drop(slot);
+        Ok(Self { here, wires })
     }
 
     /// The PE that an operation is for, if both are there.
-    fn reach(&self, call: &'static str, pe: usize) -> Result<&Arc<Port>> {
+    fn reach(&self, call: &'static str, pe: usize) -> Result<Arc<Port>> {
         if self.here.is_closed() {
             return Err(Error::Finalized { call });
         }
@@ -281,7 +300,7 @@ unsafe impl Way<Spot, Address> for Model {
         // Nothing is awaited of PEs that have left: what was started before is there all the same.
         let due = self.here.sent_until(|line| line.flushed(pe));
         let here = Arc::clone(&self.here);
-        let target = pe.and_then(|pe| self.wires.port(pe).ok().cloned());
+        let target = pe.and_then(|pe| self.wires.port(pe).ok());
         self.awaited("flush").go(due, done, move |_, done| {
             let done = match target {
                 Some(target) => here.unless_lost(&target, done),
@@ -305,7 +324,7 @@ unsafe impl Net for Model {
     }
 
     fn apply(&self, pe: usize, batch: Batch) -> Result<()> {
-        let target = Arc::clone(self.reach("apply", pe)?);
+        let target = self.reach("apply", pe)?;
         let Some(due) = self.here.sends(batch.bytes(), |line| line.effect(pe, batch.bytes())) else {
             return if target.takes_of(&self.here) { target.apply(batch.words()) } else { Ok(()) };
         };
@@ -337,14 +356,19 @@ unsafe impl Net for Model {
     }
 
     fn lose(&self, pe: usize, view: u64, how: &str) {
-        self.here.lose(pe, view, how, self.wires.ports.iter().filter_map(OnceLock::get));
+        self.here.lose(pe, view, how, self.wires.joined());
+    }
+
+    fn let_in(&self, pe: usize, _: &[Vec<u8>]) -> Result<()> {
+        self.here.let_in(&*self.wires.port(pe)?);
+        Ok(())
     }
 
     fn close(&self) {
         if !self.here.close() {
             return;
         }
-        self.wires.delivery.withdraw(self.here.pe());
+        self.wires.delivery.withdraw(&self.here);
         self.here.wait_no_more();
         if self.here.is_dead() {
             // The others know in time.
@@ -359,7 +383,7 @@ unsafe impl Net for Model {
 unsafe impl Mail for Model {
     unsafe fn send(&self, pe: usize, tag: u64, from: *const u8, len: usize, done: Completion) {
         let target = match self.reach("send", pe) {
-            Ok(target) => Arc::clone(target),
+            Ok(target) => target,
             Err(error) => return complete(done, Err(error)),
         };
         let from = Address::from(from);
@@ -393,14 +417,14 @@ unsafe impl Mail for Model {
 
     unsafe fn receive(&self, pe: usize, tag: u64, to: *mut u8, len: usize, done: Completion<usize>) {
         match self.wires.port(pe) {
-            Ok(sender) => self.here.receive(sender, tag, Receive { to: to.into(), room: len, done }),
+            Ok(sender) => self.here.receive(&sender, tag, Receive { to: to.into(), room: len, done }),
             Err(error) => complete(done, Err(error)),
         }
     }
 
     unsafe fn notify(&self, pe: usize, words: Words, from: *const u8, len: usize, done: Completion) {
         let target = match self.reach("notify", pe) {
-            Ok(target) => Arc::clone(target),
+            Ok(target) => target,
             Err(error) => return complete(done, Err(error)),
         };
         // SAFETY: `done` has not run, so `from` is readable for `len` bytes.

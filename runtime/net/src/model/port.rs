@@ -42,6 +42,8 @@ use crate::{Listener, Words, batch};
 /// One PE. It keeps its memory mapped.
 pub(super) struct Port {
     pe: usize,
+    /// How many ports of this PE were there before, which is lost.
+    coming: u64,
     block: usize,
     fabric: Arc<Fabric>,
     segments: [Segment; 2],
@@ -70,7 +72,7 @@ pub(super) struct Port {
 
 impl Port {
     pub(super) fn new(
-        pe: usize,
+        (pe, coming): (usize, u64),
         block: usize,
         fabric: &Arc<Fabric>,
         executor: &Arc<Executor>,
@@ -80,6 +82,7 @@ impl Port {
         let heap = Segment::new(SegmentId::Heap, Arc::clone(&fabric.heap), 0, fabric.heap.stride());
         Self {
             pe,
+            coming,
             block,
             segments: [heap, fabric.control.scratch()],
             fabric: Arc::clone(fabric),
@@ -101,6 +104,10 @@ impl Port {
 
     pub(super) fn pe(&self) -> usize {
         self.pe
+    }
+
+    pub(super) fn coming(&self) -> u64 {
+        self.coming
     }
 
     /// Sends something with `bytes`: counts it, and asks `when` for the time that it is there. None
@@ -207,7 +214,7 @@ impl Port {
     /// A message from `sender` is there.
     pub(super) fn deliver(self: &Arc<Self>, sender: &Port, tag: u64, message: Message) {
         let mut mailbox = lock(&self.mailbox);
-        if let Some(error) = self.known_loss(sender.pe).or_else(|| sender.known_loss(self.pe)) {
+        if let Some(error) = self.knows_lost(sender).or_else(|| sender.knows_lost(self)) {
             drop(mailbox);
             return message.tell_sender(Err(error));
         }
@@ -276,7 +283,7 @@ impl Port {
             message.give_to(receive);
             return self.ring();
         }
-        let known = || self.known_loss(self.pe).or_else(|| self.known_loss(sender.pe));
+        let known = || self.knows_lost(self).or_else(|| self.knows_lost(sender));
         let ended = if let Some(error) = known() {
             Some(error)
         } else if self.is_closed() {

@@ -4,14 +4,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use oxshmem_base::Result;
 use oxshmem_job::Bootstrap;
-use oxshmem_progress::flight::Flight;
 
-use super::{
-    Sent, Wires,
-    clock::Moment,
-    delivery::{Delivery, Step},
-    port::Port,
-};
+use super::{Sent, Wires, clock::Moment, port::Port};
 
 /// A job on a simulated network, in virtual time: PEs run the code that they always run, and a
 /// clock says how long it would take if communication took what a [`Link`](super::Link) says, and
@@ -33,7 +27,7 @@ impl Simulation {
     /// is on one host.
     pub fn of(bootstrap: &Arc<dyn Bootstrap>) -> Option<Self> {
         let wires = Wires::of(&**bootstrap).filter(|wires| wires.link.virtual_time)?;
-        let port = Arc::clone(wires.port(bootstrap.placement().pe).ok()?);
+        let port = wires.port(bootstrap.placement().pe).ok()?;
         Some(Self { bootstrap: Arc::clone(bootstrap), wires, port })
     }
 
@@ -80,11 +74,7 @@ impl Simulation {
     }
 
     async fn wait(&self, until: Moment) {
-        let flight = Arc::new(Flight::default());
-        let landing = Arc::clone(&flight);
-        let delivery: &Arc<Delivery> = &self.wires.delivery;
-        delivery.at(until, &self.port, Step::Eager(Box::new(move || landing.land(()))));
-        std::future::poll_fn(|cx| flight.poll(cx)).await;
+        self.wires.delivery.wait(until, Some(&self.port)).await;
     }
 }
 

@@ -1,7 +1,10 @@
 use std::{
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Wake, Waker},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use oxshmem_base::{settings::FenceSide, sync::lock};
