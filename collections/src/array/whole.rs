@@ -99,7 +99,7 @@ impl<T: Element> Array<T> {
         Ok(values)
     }
 
-    /// The same elements, distributed in another way, in new memory. Collective over the PEs of
+    /// Its elements, distributed in another way, in new memory. Collective over the PEs of
     /// `home`, which must be those of the array's team.
     ///
     /// # Errors

@@ -43,12 +43,12 @@ pub struct Exchanges {
     rounds: TeamRounds<u64>,
     were_let_in: Vec<usize>,
     /// What PEs gave and offered when the job began, if there are to be replacements.
-    kept: Option<Kept>,
+    kept: Option<ForReplacements>,
 }
 
 /// What a replacement joins by.
 #[derive(Clone)]
-struct Kept {
+struct ForReplacements {
     /// What each PE gave in each exchange, or its last replacement.
     given: Vec<Vec<Vec<u8>>>,
     /// What the leader of each host has offered.
@@ -86,7 +86,7 @@ impl Exchanges {
         let offers = (0..hosts.n_hosts()).map(|host| Offers::new(hosts.n_pes_of(host) - 1)).collect();
         let n_pes = hosts.n_pes();
         let (joined, fetched) = (vec![0; n_pes], vec![0; n_pes]);
-        let kept = has_replacements.then(|| Kept {
+        let kept = has_replacements.then(|| ForReplacements {
             given: Vec::new(),
             offers: vec![Vec::new(); hosts.n_hosts()],
             joining: HashMap::new(),
@@ -172,7 +172,7 @@ impl Exchanges {
     /// PE `pe` joins its next exchange, of which it may `want` all contributions. The one that
     /// completes it brings the answers for all.
     pub fn exchange(&mut self, pe: usize, ticket: u64, want: bool, body: Vec<u8>) -> io::Result<Mail> {
-        if let Some(Kept { given, joining, .. }) = &mut self.kept
+        if let Some(ForReplacements { given, joining, .. }) = &mut self.kept
             && let Some((index, _)) = joining.get_mut(&pe)
         {
             // The others have not let it in, and do not wait for it.
@@ -295,7 +295,7 @@ impl Exchanges {
     /// PE `pe` asks for its host's next offer.
     pub fn fetch(&mut self, pe: usize, ticket: u64) -> io::Result<Mail> {
         let (hosts, host) = (&self.hosts, self.hosts.host_of(pe));
-        if let Some(Kept { offers, joining, .. }) = &mut self.kept
+        if let Some(ForReplacements { offers, joining, .. }) = &mut self.kept
             && let Some((_, index)) = joining.get_mut(&pe)
         {
             let offer =

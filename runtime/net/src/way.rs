@@ -32,8 +32,8 @@ pub unsafe trait Way<T, H>: Source {
     fn flush(&self, pe: Option<usize>, done: Completion);
 }
 
-/// A part of a flush of all PEs: what was under way with one that is lost, in a job that goes on, is
-/// over, and that has been reported where it was awaited.
+/// A part of a flush of all PEs: what was under way with one that is lost, in a job that goes on,
+/// is over, and that has been reported where it was awaited.
 pub fn unless_lost(part: Completion) -> Completion {
     Box::new(move |flushed| match flushed {
         Err(Error::PeLost { view: 1.., .. }) => complete(part, Ok(())),

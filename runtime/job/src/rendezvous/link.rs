@@ -75,7 +75,7 @@ struct Between {
     next_ticket: u64,
     /// Whether all PEs have come, once that is known.
     started: Option<Result<()>>,
-    answers: HashMap<u64, Answer>,
+    answers: HashMap<u64, Reply>,
     over: Option<Over>,
     stay: Stay,
     waiting: Vec<StoredWaker>,
@@ -83,7 +83,7 @@ struct Between {
 }
 
 /// A number and a body.
-pub(super) type Answer = (i32, Arc<[u8]>);
+pub(super) type Reply = (i32, Arc<[u8]>);
 
 /// What is to run when the job is over.
 #[derive(Default)]
@@ -123,7 +123,7 @@ impl Link {
     }
 
     /// The answer to the request of this ticket.
-    pub(super) async fn answer(&self, ticket: u64) -> Result<Answer> {
+    pub(super) async fn answer(&self, ticket: u64) -> Result<Reply> {
         self.wait(|shared| match shared.answers.remove(&ticket) {
             Some(answer) => Some(Ok(answer)),
             None => shared.over.clone().map(|over| Err(over.into())),
@@ -217,7 +217,7 @@ impl Link {
         self.change(|shared| shared.started = Some(outcome));
     }
 
-    pub(super) fn deliver(&self, ticket: u64, answer: Answer) {
+    pub(super) fn deliver(&self, ticket: u64, answer: Reply) {
         self.change(|shared| drop(shared.answers.insert(ticket, answer)));
     }
 
