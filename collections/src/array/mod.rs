@@ -4,8 +4,6 @@ mod batch;
 mod layout;
 mod whole;
 
-use std::future::Future;
-
 use oxshmem_base::Result;
 use oxshmem_ops::{
     Context, ContextOptions, ExtendedAmo, StandardAmo,
@@ -284,21 +282,15 @@ impl<T: StandardAmo> Array<T> {
     /// # })?;
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
-    pub fn update(
-        &self,
-        index: usize,
-        mut change: impl FnMut(T) -> T + Send,
-    ) -> impl Future<Output = Result<T>> + Send {
-        async move {
-            let mut before = self.get(index).await?;
-            loop {
-                let found = self.compare_swap(index, before, change(before)).await?;
-                // Their bits count, as in the comparison of the atomic operation.
-                if bytemuck::bytes_of(&found) == bytemuck::bytes_of(&before) {
-                    return Ok(found);
-                }
-                before = found;
+    pub async fn update(&self, index: usize, mut change: impl FnMut(T) -> T + Send) -> Result<T> {
+        let mut before = self.get(index).await?;
+        loop {
+            let found = self.compare_swap(index, before, change(before)).await?;
+            // Their bits count, as in the comparison of the atomic operation.
+            if bytemuck::bytes_of(&found) == bytemuck::bytes_of(&before) {
+                return Ok(found);
             }
+            before = found;
         }
     }
 }

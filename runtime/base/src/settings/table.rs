@@ -473,9 +473,13 @@ pub static TABLE: &[Setting] = &[
         effect: "How long a process of a job without a launcher that goes on when a PE is lost may give no sign of life to PE 0, at least 1. Then it is \
                  killed, and lost when half of that time more is over.",
         same_on_all_pes: true,
-        read: Read::Text(|to, text| match integer(MOST_SECONDS, text)? {
-            0 => Err("it is at least 1".to_owned()),
-            seconds => Ok(to.rendezvous_lease = Duration::from_secs(seconds)),
+        read: Read::Text(|to, text| {
+            let seconds = integer(MOST_SECONDS, text)?;
+            if seconds == 0 {
+                return Err("it is at least 1".to_owned());
+            }
+            to.rendezvous_lease = Duration::from_secs(seconds);
+            Ok(())
         }),
         show: |from| from.rendezvous_lease.as_secs().to_string(),
     },
