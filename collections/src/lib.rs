@@ -7,9 +7,12 @@
 //! | collection | what it is |
 //! |---|---|
 //! | [`Array`] | elements that are distributed over all PEs, by index |
+//! | [`Channel`], [`Broadcast`] | messages from many PEs to one, and from one to all |
 
 mod array;
+mod channel;
 mod home;
 
 pub use array::{Array, Layout};
+pub use channel::{Broadcast, Channel, Codec, Plain, Receiver, Sender, Serde};
 pub use home::Home;

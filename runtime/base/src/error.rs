@@ -357,6 +357,13 @@ pub enum Error {
         call: &'static str,
     },
 
+    /// What was to be sent cannot arrive: the receiver was dropped, or the sender is closed.
+    #[error("{what}: it is closed")]
+    Closed {
+        /// What is closed.
+        what: &'static str,
+    },
+
     /// A PE ended the job with `global_exit`.
     #[error("PE {pe} ended the job with global_exit({status})")]
     GlobalExit {
