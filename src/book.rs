@@ -28,6 +28,8 @@ pages! {
     diagnosis = "../book/src/diagnosis.md";
     #[cfg(feature = "metrics")]
     metrics = "../book/src/metrics.md";
+    #[cfg(feature = "collections")]
+    collections = "../book/src/collections.md";
     settings = "../book/src/settings.md";
     tuning = "../book/src/tuning.md";
     design = "../book/src/design.md";
