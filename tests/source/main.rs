@@ -1,5 +1,6 @@
 //! What the source shows by itself: what compiles, what does not, and what its texts say.
 
+mod collections;
 mod compile_fail;
 mod readme;
 mod replicated;
