@@ -9,7 +9,7 @@ use std::{
 use bytemuck::Zeroable;
 use futures::Stream;
 use oxshmem_base::{Error, Result, sync::lock};
-use oxshmem_job::{Loss, LossWatch};
+use oxshmem_job::{Loss, LossWatch, wire};
 use oxshmem_memory::copy;
 use oxshmem_spaces::{Element, SymSlice, Symmetric, allocation::Allocation, heap::LINE};
 use oxshmem_teams::{Rebuilt, Survivors, Team};
@@ -130,28 +130,34 @@ impl World {
             arena.team().idle().await;
         }
         let (survivors, given) = team.survivors_giving(changes_of(&arenas)).await?;
-        self.have_alike(&arenas, &survivors.team, &given).await?;
+        let mut newer = Vec::with_capacity(arenas.len());
+        for (arena, latest) in arenas.iter().zip(latest_of(arenas.len(), &given)?) {
+            newer.push(match latest {
+                Some((changes, knows)) => {
+                    let mine = (survivors.team.my_pe() == knows).then(|| arena.heap.encode());
+                    Some((changes, survivors.team.broadcast_bytes(mine, knows).await?))
+                }
+                None => None,
+            });
+        }
+        self.have_alike(&arenas, &survivors.team, newer)?;
         Ok(survivors)
     }
 
-    /// Has the PEs of `team`, whose heaps have had the changes `given`, share them from now on.
-    async fn have_alike(&self, arenas: &[&Arc<Arena>], team: &Team, given: &[Vec<u8>]) -> Result<()> {
-        let malformed = || Error::bootstrap("survivors", "what the members gave is malformed");
+    /// Has the PEs of `team` share heaps from now on, some of which are `newer` elsewhere: after
+    /// how many changes, and what they are.
+    fn have_alike(
+        &self,
+        arenas: &[&Arc<Arena>],
+        team: &Team,
+        newer: Vec<Option<(u64, Vec<u8>)>>,
+    ) -> Result<()> {
         let mut news = Vec::new();
-        for (i, arena) in arenas.iter().enumerate() {
-            let of = |given: &Vec<u8>| given.as_chunks().0.get(i).map(|&word| u64::from_le_bytes(word));
-            let changes: Vec<u64> = given.iter().map(of).collect::<Option<_>>().ok_or_else(malformed)?;
-            // An agreement that some PEs have seen the end of, and others have not.
-            let most = changes.iter().copied().max().unwrap_or_default();
-            let knows = changes.iter().position(|&changes| changes == most).unwrap_or_default();
-            if changes.iter().any(|&changes| changes < most) {
-                let mine = (team.my_pe() == knows).then(|| arena.heap.encode());
-                let heap = team.broadcast_bytes(mine, knows).await?;
-                if arena.heap.changes() < most {
-                    // SAFETY: PEs make the same changes one after the other, and none while they
-                    // are here, where those that know fewer have failed in the next.
-                    news.extend(unsafe { arena.heap.adopt(most, &heap) }.ok_or_else(malformed)?);
-                }
+        for (arena, newer) in arenas.iter().zip(newer) {
+            if let Some((changes, heap)) = newer.filter(|&(changes, _)| arena.heap.changes() < changes) {
+                // SAFETY: PEs make the same changes one after the other, and none while they are
+                // here, where those that know fewer have failed in the next.
+                news.extend(unsafe { arena.heap.adopt(changes, &heap) }.ok_or_else(malformed)?);
             }
         }
         arenas.iter().for_each(|arena| arena.set_team(team));
@@ -161,6 +167,24 @@ impl World {
         }
         Ok(())
     }
+}
+
+fn malformed() -> Error {
+    Error::bootstrap("survivors", "what the members gave is malformed")
+}
+
+/// Of each heap that some PEs have changed less often than others, an agreement that not all have
+/// seen the end of: how often it was changed, and the first PE that knows it so. What PEs gave
+/// comes from [`changes_of`].
+fn latest_of(heaps: usize, given: &[Vec<u8>]) -> Result<Vec<Option<(u64, usize)>>> {
+    let latest = |heap| {
+        let of = |given: &Vec<u8>| given.as_chunks().0.get(heap).map(|&word| u64::from_le_bytes(word));
+        let changes: Vec<u64> = given.iter().map(of).collect::<Option<_>>().ok_or_else(malformed)?;
+        let most = changes.iter().copied().max().unwrap_or_default();
+        let knows = changes.iter().position(|&changes| changes == most).unwrap_or_default();
+        Ok(changes.iter().any(|&changes| changes < most).then_some((most, knows)))
+    };
+    (0..heaps).map(latest).collect()
 }
 
 /// How many changes each heap has had.
@@ -259,12 +283,27 @@ impl World {
         for arena in &arenas {
             arena.team().idle().await;
         }
-        let Rebuilt { teams, given } = self.team().rebuilt(self.team_shared(), &changes_of(&arenas)).await?;
-        match self.have_alike(&arenas, &teams[0], &given).await {
-            // All PEs have the new world. `survivors` is what comes next.
-            Ok(()) | Err(Error::PeLost { .. }) => Ok(self.with_teams(teams)),
-            Err(error) => Err(error),
-        }
+        // Each heap that not all know comes from one PE, before any has the new world.
+        let known = |given: &[Vec<u8>]| {
+            let latest = latest_of(arenas.len(), given)?;
+            let mine = arenas.iter().zip(latest).map(|(arena, latest)| match latest {
+                Some((_, knows)) if knows == self.my_pe() => arena.heap.encode(),
+                _ => Vec::new(),
+            });
+            Ok(wire::pack(&mine.collect::<Vec<_>>()))
+        };
+        let rebuilt = self.team().rebuilt(self.team_shared(), &changes_of(&arenas), known).await?;
+        let Rebuilt { teams, given: [changes, heaps] } = rebuilt;
+        let latest = latest_of(arenas.len(), &changes)?.into_iter().enumerate();
+        let newer = latest.map(|(at, latest)| match latest {
+            Some((changes, knows)) => {
+                let heaps = wire::unpack(&heaps[knows], arenas.len()).ok_or_else(malformed)?;
+                Ok(Some((changes, heaps[at].clone())))
+            }
+            None => Ok(None),
+        });
+        self.have_alike(&arenas, &teams[0], newer.collect::<Result<_>>()?)?;
+        Ok(self.with_teams(teams))
     }
 
     /// On a replacement, handles to the memory that the others had allocated before

@@ -38,6 +38,8 @@ struct State {
     polls: Vec<Option<u64>>,
     /// Those that are lost, in that order.
     lost: Vec<usize>,
+    /// How often each PE has begun, and whether the last of these is lost.
+    comings: Vec<(usize, bool)>,
     locks: [LockState; LOCKS],
     /// Where the block is that was allocated in a view and a step.
     blocks: BTreeMap<(u64, usize), usize>,
@@ -64,6 +66,7 @@ impl Course {
             trace: DefaultHasher::new(),
             polls: vec![None; plan.n()],
             lost: Vec::new(),
+            comings: vec![(0, false); plan.n()],
             locks: Default::default(),
             blocks: BTreeMap::new(),
             wrong: None,
@@ -111,7 +114,17 @@ impl Course {
         Ok(Trace { hash: state.trace.finish(), polls, lost: state.lost.len() })
     }
 
-    pub(crate) fn is_lost(&self, pe: usize) -> bool {
+    /// Whether a PE is lost, and its last replacement with it.
+    pub(crate) fn is_gone(&self, pe: usize) -> bool {
+        self.state().comings[pe].1
+    }
+
+    /// Whether each PE has had a replacement: none may be left that has allocated anything.
+    pub(crate) fn are_all_new(&self) -> bool {
+        self.state().comings.iter().all(|&(comings, _)| comings > 1)
+    }
+
+    pub(crate) fn was_lost(&self, pe: usize) -> bool {
         self.state().lost.contains(&pe)
     }
 
@@ -147,7 +160,17 @@ impl Player {
         let simulation = world.simulation().expect("it is in virtual time, on several hosts");
         let limit = Box::pin(async move { simulation.sleep(LIMIT.0).await });
         let (mut lost_after, mut lost_at) = (None, None::<Part<()>>);
-        for (_, when) in plan.losses.iter().filter(|(pe, _)| *pe == me) {
+        let coming = {
+            let mut state = course.state();
+            let (comings, is_gone) = &mut state.comings[me];
+            (*comings, *is_gone) = (*comings + 1, false);
+            let coming = *comings - 1;
+            state.polls[me] = None;
+            coming
+        };
+        let losses = plan.losses.iter().filter(|(pe, _)| *pe == me);
+        let loss = if plan.replaced { losses.skip(coming).take(1) } else { losses.skip(0).take(2) };
+        for (_, when) in loss {
             match *when {
                 When::Poll(polls) => lost_after = Some(polls),
                 When::At(nanos) => {
@@ -173,9 +196,16 @@ impl Player {
         {
             let mut state = self.course.state();
             state.lost.push(me);
+            state.comings[me].1 = true;
             state.locks.iter_mut().for_each(|lock| lock.lose(me));
         }
+        let view = || self.world.pe().losses().map(|losses| losses.view());
+        let before = view();
         LocalCluster::lose(&self.world, "it is a simulation").expect("it goes on");
+        if self.world.is_replacement() && view() == before {
+            // The others had not let it in.
+            self.course.state().lost.pop();
+        }
         self.program = None;
         Poll::Ready(Ok(()))
     }

@@ -8,6 +8,7 @@ use oxshmem::{Rejected, prelude::*};
 use crate::{
     plan::{Kind, Step},
     play::{Game, Played, wrong},
+    replacing::UNKNOWN,
 };
 
 /// Those that a PE has.
@@ -29,8 +30,14 @@ struct Held {
 }
 
 impl Blocks {
-    pub(crate) fn beside(world: &World) -> Self {
-        Self { held: Vec::new(), taken_in: None, used: world.heap_use().used }
+    /// None, beside which so much is used.
+    pub(crate) fn none(used: usize) -> Self {
+        Self { held: Vec::new(), taken_in: None, used }
+    }
+
+    /// Lets go of all, as a replacement has none of them.
+    pub(crate) fn forget(&mut self) {
+        (self.held, self.taken_in) = (Vec::new(), None);
     }
 
     /// Takes what that step frees or resizes.
@@ -63,7 +70,7 @@ fn place_of(block: &SymSlice<u64>) -> [usize; 2] {
 }
 
 impl Game {
-    fn with_blocks<T>(&self, look: impl FnOnce(&mut Blocks) -> T) -> T {
+    pub(crate) fn with_blocks<T>(&self, look: impl FnOnce(&mut Blocks) -> T) -> T {
         look(&mut self.blocks.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -72,6 +79,10 @@ impl Game {
     pub(crate) fn drop_uncertain(&self, step: usize) -> Played<()> {
         let of = (self.view, step);
         self.with_blocks(|blocks| {
+            if step == UNKNOWN {
+                // It has none.
+                return Ok(());
+            }
             if blocks.taken_in.is_some_and(|taken| taken > of) {
                 return wrong("a step had effects before all had come to it");
             }

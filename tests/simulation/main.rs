@@ -12,6 +12,7 @@ mod heap;
 mod locks;
 mod plan;
 mod play;
+mod replacing;
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -90,7 +91,7 @@ fn those_that_are_left_go_on_whatever_chance_does() {
 fn one_thing(kind: Kind, len: usize) -> Plan {
     let first = if matches!(kind, Kind::Realloc | Kind::Free) { Kind::Alloc } else { kind };
     let steps = vec![Step { kind: first, shift: 1, len }, Step { kind, shift: 2, len }];
-    Plan { seed: 1, hosts: vec![2, 2], steps, losses: Vec::new(), shuffled: false }
+    Plan { seed: 1, hosts: vec![2, 2], steps, losses: Vec::new(), shuffled: false, replaced: false }
 }
 
 #[test]
@@ -103,9 +104,34 @@ fn a_pe_may_be_lost_wherever_it_waits() {
             let polls = play(&plan).polls;
             for victim in [0, 1, 3] {
                 for poll in 0..polls[victim] {
-                    play(&Plan { losses: vec![(victim, When::Poll(poll))], ..plan.clone() });
+                    let plan = Plan { losses: vec![(victim, When::Poll(poll))], ..plan.clone() };
+                    play(&plan);
                     played += 1;
+                    if kind != Kind::Lock && (victim, len) == (1, 1) {
+                        play(&Plan { replaced: true, ..plan });
+                        played += 1;
+                    }
                 }
+            }
+        }
+    }
+    println!("{played} losses");
+}
+
+#[test]
+fn another_pe_may_be_lost_while_one_is_replaced() {
+    let _limit = time_limit(180);
+    let mut played = 0;
+    for kind in [Kind::Sum, Kind::Alloc] {
+        let plan = Plan { replaced: true, ..one_thing(kind, 3000) };
+        let polls = play(&plan).polls;
+        let lost = (3, When::Poll(polls[3] / 2));
+        let polls = play(&Plan { losses: vec![lost], ..plan.clone() }).polls;
+        // The replacement, before the others have let it in and after it, or one of these.
+        for (victim, &polls) in polls.iter().enumerate() {
+            for poll in 0..polls {
+                play(&Plan { losses: vec![lost, (victim, When::Poll(poll))], ..plan.clone() });
+                played += 1;
             }
         }
     }

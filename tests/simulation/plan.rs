@@ -20,6 +20,8 @@ pub(crate) struct Plan {
     pub(crate) losses: Vec<(usize, When)>,
     /// Whether chance decides which PE is polled first.
     pub(crate) shuffled: bool,
+    /// Whether each PE that is lost has a replacement, which the others let in.
+    pub(crate) replaced: bool,
 }
 
 /// When a PE is lost.
@@ -109,10 +111,13 @@ impl Plan {
                 }
             }
         }
+        let replaced = random.below(4) == 0;
         // Some do one thing alone, to do more of it.
         let kinds: &[Kind] = match random.below(4) {
             0 => &[Kind::Alloc, Kind::Realloc, Kind::Free],
-            1 => &[Kind::Lock],
+            1 if !replaced => &[Kind::Lock],
+            // The lock of a home that has a replacement begins anew, whichever PE has it.
+            _ if replaced => &Kind::ALL[..Kind::ALL.len() - 1],
             _ => &Kind::ALL,
         };
         let step = |random: &mut Random| Step {
@@ -129,9 +134,13 @@ impl Plan {
                     _ => When::At(random.below(3_000_000)),
                 };
                 losses.push((pe, when));
+                if replaced && random.below(2) == 0 {
+                    // So is its replacement, before the others have let it in, or after that.
+                    losses.push((pe, When::Poll(random.below(80))));
+                }
             }
         }
-        Self { seed, hosts, steps, losses, shuffled: true }
+        Self { seed, hosts, steps, losses, shuffled: true, replaced }
     }
 
     pub(crate) fn n(&self) -> usize {
@@ -158,6 +167,7 @@ impl Plan {
         let mut options = ClusterOptions::default().link(self.link()).survive_loss();
         options.placement = Distribution::each(self.hosts.clone());
         options.settings.symmetric_size = 1 << 20;
+        options.respawns = if self.replaced { self.losses.len() } else { 0 };
         // A thread that copies would be at it at some time or other.
         options.settings.offload_threshold = None;
         let (plan, course) = (Arc::new(self.clone()), Course::new(self));
@@ -167,8 +177,8 @@ impl Plan {
         let trace = course.end()?;
         for (pe, end) in ends.into_iter().enumerate() {
             match end {
-                Ok(()) if course.is_lost(pe) => return Err(format!("PE {pe} is lost, and ends well")),
-                Err(error) if !course.is_lost(pe) => return Err(format!("PE {pe} ends with: {error}")),
+                Ok(()) if course.is_gone(pe) => return Err(format!("PE {pe} is lost, and ends well")),
+                Err(error) if !course.is_gone(pe) => return Err(format!("PE {pe} ends with: {error}")),
                 _ => {}
             }
         }

@@ -19,6 +19,7 @@ use crate::{
     chance::Course,
     heap::Blocks,
     plan::{Kind, LEN, LOCKS, Plan, Step},
+    replacing::{self, UNKNOWN},
 };
 
 /// Why a program goes on no further.
@@ -46,72 +47,98 @@ pub(crate) fn wrong<T>(what: impl Into<String>) -> Played<T> {
 
 pub(crate) struct Game {
     pub(crate) world: World,
-    plan: Arc<Plan>,
+    pub(crate) plan: Arc<Plan>,
     pub(crate) course: Arc<Course>,
-    source: SymSlice<u64>,
-    dest: SymSlice<u64>,
+    pub(crate) source: SymSlice<u64>,
+    pub(crate) dest: SymSlice<u64>,
     words: SymSlice<u64>,
     /// Locks, and behind them what each protects.
     pub(crate) locks: SymSlice<u64>,
     pub(crate) blocks: Mutex<Blocks>,
-    team: Team,
+    pub(crate) team: Team,
     /// Its members, by their numbers in the world.
     pub(crate) pes: Vec<usize>,
     pub(crate) view: u64,
     /// The view in which those that are left share the memory.
-    shared_in: u64,
+    pub(crate) shared_in: u64,
     /// How many collectives of the team have ended well here.
     completed: AtomicU64,
     /// The steps that began on this team, and how many collectives had ended before.
-    began: Vec<(usize, u64)>,
+    pub(crate) began: Vec<(usize, u64)>,
 }
 
 /// What a PE does.
 pub(crate) async fn play(world: World, plan: Arc<Plan>, course: Arc<Course>) -> Played<()> {
     let begun = |error: oxshmem::Error| Stop::Wrong(format!("the start: {error}"));
+    if world.is_replacement() {
+        return replacing::play(world, plan, course).await;
+    }
     let n = world.n_pes();
     let source = world.alloc_zeroed::<u64>(n * LEN).await.map_err(begun)?;
     let dest = world.alloc_zeroed::<u64>(n * LEN).await.map_err(begun)?;
     let words = world.alloc_zeroed::<u64>(4).await.map_err(begun)?;
     let locks = world.alloc_zeroed::<u64>(2 * LOCKS).await.map_err(begun)?;
-    let blocks = Mutex::new(Blocks::beside(&world));
-    let team = world.team().clone();
-    // Of an allocation too the world's team knows.
-    let (pes, began) = ((0..n).collect(), Vec::new());
+    let used = world.heap_use().used;
     course.begins(world.my_pe());
-    let mut game = Game {
-        world,
-        plan,
-        course,
-        source,
-        dest,
-        words,
-        locks,
-        blocks,
-        team,
-        pes,
-        view: 0,
-        shared_in: 0,
-        completed: AtomicU64::new(0),
-        began,
-    };
+    let mut game = Game::new(world, plan, course, [source, dest, words, locks], used);
     // The world's team counts what the start took as well.
     game.regroup(true).await?;
-    let mut step = 0;
-    while step <= game.plan.steps.len() {
-        match game.go_on_from(step).await {
-            Ok(()) | Err(Stop::Loss) => {}
-            Err(wrong) => return Err(wrong),
-        }
-        // All members get the same answer, so that all know whether it is over.
-        step = game.regroup(false).await?;
-    }
-    game.check_losses()?;
-    let finalized = game.world.finalize().await;
-    finalized.map_err(|error| Stop::Wrong(format!("finalize: {error}")))
+    game.play_from(0).await
+}
+
+pub(crate) async fn finalize(world: &World) -> Played<()> {
+    world.finalize().await.map_err(|error| Stop::Wrong(format!("finalize: {error}")))
 }
 
 impl Game {
+    /// One that begins, with this memory, whose heap has that many bytes in use.
+    pub(crate) fn new(
+        world: World,
+        plan: Arc<Plan>,
+        course: Arc<Course>,
+        [source, dest, words, locks]: [SymSlice<u64>; 4],
+        used: usize,
+    ) -> Self {
+        let (team, pes) = (world.team().clone(), (0..world.n_pes()).collect());
+        Self {
+            world,
+            plan,
+            course,
+            source,
+            dest,
+            words,
+            locks,
+            blocks: Mutex::new(Blocks::none(used)),
+            team,
+            pes,
+            view: 0,
+            shared_in: 0,
+            completed: AtomicU64::new(0),
+            began: Vec::new(),
+        }
+    }
+
+    /// Plays from that step on, to the end.
+    pub(crate) async fn play_from(&mut self, mut step: usize) -> Played<()> {
+        while step <= self.plan.steps.len() || step == UNKNOWN {
+            if self.plan.replaced && self.pes.len() < self.world.n_pes() {
+                match self.rebuild().await? {
+                    true => step = self.begin_again(step).await?,
+                    false => return Ok(()),
+                }
+                continue;
+            }
+            match self.go_on_from(step).await {
+                Ok(()) | Err(Stop::Loss) => {}
+                Err(wrong) => return Err(wrong),
+            }
+            // All members get the same answer, so that all know whether it is over.
+            step = self.regroup(false).await?;
+        }
+        self.check_losses()?;
+        finalize(&self.world).await
+    }
+
     fn completed(&self) -> u64 {
         self.completed.load(Ordering::Relaxed)
     }
@@ -155,7 +182,7 @@ impl Game {
     }
 
     /// An error of a collective of the team.
-    fn collective<T>(&self, call: &str, outcome: oxshmem::Result<T>) -> Played<T> {
+    pub(crate) fn collective<T>(&self, call: &str, outcome: oxshmem::Result<T>) -> Played<T> {
         let value = self.lost(call, outcome, |pe| self.pes.contains(&pe))?;
         self.completed.fetch_add(1, Ordering::Relaxed);
         Ok(value)
@@ -193,7 +220,7 @@ impl Game {
     }
 
     /// The members that are left make a new team. Returns the step that it begins with.
-    async fn regroup(&mut self, is_first: bool) -> Played<usize> {
+    pub(crate) async fn regroup(&mut self, is_first: bool) -> Played<usize> {
         let quiet = self.world.context().quiet().await;
         match self.lost("quiet", quiet, |_| true) {
             Ok(()) | Err(Stop::Loss) => {}
@@ -203,9 +230,10 @@ impl Game {
         let survivors = self.lost("survivors", survivors, |_| false)?;
         let (team, view) = (survivors.team, survivors.view);
         let left: Vec<usize> = (0..team.n_pes()).filter_map(|pe| team.world_pe(pe)).collect();
-        let were_lost: Vec<usize> = (1..=view).filter_map(|view| self.course.lost_in(view)).collect();
+        let were_lost: Vec<usize> =
+            (self.view + 1..=view).filter_map(|view| self.course.lost_in(view)).collect();
         let right: Vec<usize> = self.pes.iter().copied().filter(|pe| !were_lost.contains(pe)).collect();
-        if view < self.view || were_lost.len() as u64 != view || left != right {
+        if view < self.view || were_lost.len() as u64 != view - self.view || left != right {
             return wrong(format!("survivors in view {view} are {left:?}, and {were_lost:?} are lost"));
         }
         if survivors.completed.len() != left.len() {

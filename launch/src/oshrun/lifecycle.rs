@@ -486,7 +486,11 @@ impl Lifecycle {
         }
         if self.goes_on_without() {
             let how = format!("was lost with its host {name}: {}", one_line(how));
-            for pe in newly.into_iter().filter(|&pe| !self.pes[pe].is_lost).collect::<Vec<_>>() {
+            let (gone, newly): (Vec<_>, Vec<_>) = newly.into_iter().partition(|&pe| self.pes[pe].is_lost);
+            // Replacements that the others have not let in.
+            gone.iter().for_each(|&pe| self.pes[pe].survives = false);
+            self.gone.extend(gone);
+            for pe in newly {
                 self.lose(pe, Exit::WithHost.code(), &how);
             }
             return Some(Step::GoOn);

@@ -16,7 +16,6 @@ mod alltoall;
 mod broadcast;
 mod call_check;
 mod collect;
-mod kept;
 mod reduce;
 mod scan;
 pub mod sync;
@@ -27,8 +26,7 @@ use std::{future::poll_fn, ops::Range, pin::Pin, sync::atomic::Ordering, task::P
 use oxshmem_base::Result;
 use oxshmem_ops::{Cmp, wait::WordWatch};
 
-use self::kept::Kept;
-pub(crate) use self::{kept::give_back, reduce::doubling, wire::Wire};
+pub(crate) use self::{reduce::doubling, wire::Wire};
 use crate::{
     algorithm::{
         called::Called,
@@ -38,7 +36,7 @@ use crate::{
     },
     group::{Flag, Group, POISON},
     memory::{scratch::BROADCAST_BULK, span::Span},
-    message::{Wide, buffer::Buffer},
+    message::{Wide, buffer::Buffer, kept::Kept},
     signature::Signature,
 };
 
@@ -102,7 +100,7 @@ pub(crate) async fn guarded<T>(
         return collective.await;
     }
     wide.begin(group, signature);
-    let mut collective = Kept { task: Some(collective), group, lent: &wide.lent };
+    let mut collective = Kept { task: Some(collective), loans: &wide.loans };
     let mut outcome = None;
     let mut broken = WordWatch::new(group.pe());
     let ended = poll_fn(|cx| {

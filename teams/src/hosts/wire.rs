@@ -4,7 +4,8 @@
 //! is long goes from symmetric memory to symmetric memory, in chunks, and on to other hosts from
 //! there. A task that drops the future of such a message, because PEs have called different things
 //! or the team is gone, leaves the network something to write to. So messages are counted while
-//! their memory is [lent](Lent), and a collective that fails meanwhile is [kept](super::kept).
+//! their memory is [lent](Lent), and a collective that fails meanwhile is
+//! [kept](crate::message::kept).
 //!
 //! Two PEs have one team with members on both at a time in a place of the scratch memory, so its
 //! number names the team. Messages with equal tags arrive in their order: numbers may wrap, and
@@ -15,10 +16,7 @@ use std::{
     collections::VecDeque,
     ops::Range,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -30,7 +28,7 @@ pub(super) use crate::tuning::{CHUNK, WINDOW};
 use crate::{
     group::Group,
     memory::{scratch::TEAMS, span::Span},
-    message::{Message, Wide, buffer::Buffer, call_check::CARGO},
+    message::{Message, Wide, buffer::Buffer, call_check::CARGO, kept::Lent},
 };
 
 /// Bytes of a vector that are taken at a time where they lie in buffers as a whole: enough that the
@@ -52,25 +50,6 @@ pub(super) const RESULT: u64 = CALL_CHECK - 2;
 pub(super) const FLOW: u64 = CALL_CHECK - 3;
 /// The step where it expects one at a time. Rounds, which are of that kind, are counted from it on.
 pub(super) const ONCE: u64 = 0;
-
-/// Counts that a network uses symmetric memory for a message, until this is dropped.
-#[derive(Debug)]
-struct Lent(Arc<AtomicUsize>);
-
-impl Lent {
-    fn new(wide: &Wide) -> Self {
-        // Relaxed: read by the thread that runs the collective, after it has started the message.
-        wide.lent.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(&wide.lent))
-    }
-}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        // Release: a thread that sees that nothing is lent sees what has come.
-        self.0.fetch_sub(1, Ordering::Release);
-    }
-}
 
 /// A message that a PE of the team sends to this one, for some place in its symmetric memory. What
 /// is not there when it has come is the future's output.
@@ -212,7 +191,7 @@ impl<'a> Wire<'a> {
         }
         self.group.count_message();
         let flight = Arc::new(Flight::default());
-        let (landing, lent) = (Arc::clone(&flight), Lent::new(self.wide));
+        let (landing, lent) = (Arc::clone(&flight), Lent::new(&self.wide.loans));
         let done = Box::new(move |sent| {
             drop(lent);
             landing.land(sent);
@@ -232,7 +211,7 @@ impl<'a> Wire<'a> {
         }
         self.wide.call_check.speaks();
         let flight = Arc::new(Flight::default());
-        let (landing, lent) = (Arc::clone(&flight), Lent::new(self.wide));
+        let (landing, lent) = (Arc::clone(&flight), Lent::new(&self.wide.loans));
         let done = Box::new(move |came: Result<usize>| {
             drop(lent);
             landing.land(came.and_then(|came| if came == len { Ok(()) } else { Err(wrong_length(pe)) }));

@@ -4,14 +4,12 @@
 
 pub(crate) mod buffer;
 pub(crate) mod call_check;
+pub(crate) mod kept;
 mod nodes;
 
 use std::{
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize},
-    },
+    sync::{Arc, atomic::AtomicU64},
     task::{Context, Poll},
 };
 
@@ -19,7 +17,7 @@ use oxshmem_base::{Hosts, Result};
 use oxshmem_ops::Members;
 use oxshmem_progress::flight::Flight;
 
-use self::{buffer::Pool, call_check::CallCheck, nodes::Nodes};
+use self::{buffer::Pool, call_check::CallCheck, kept::Loans, nodes::Nodes};
 
 /// A team, as one of its members sees it.
 #[derive(Debug)]
@@ -41,8 +39,8 @@ pub(crate) struct Wide {
     pub(crate) digest: AtomicU64,
     pub(crate) pool: Arc<Pool>,
     pub(crate) call_check: CallCheck,
-    /// Messages for which a network uses symmetric memory.
-    pub(crate) lent: Arc<AtomicUsize>,
+    /// What a network has of the symmetric memory.
+    pub(crate) loans: Arc<Loans>,
 }
 
 impl Wide {
@@ -66,7 +64,7 @@ impl Wide {
             digest: AtomicU64::new(0),
             call_check: CallCheck::new(&pool),
             pool,
-            lent: Arc::default(),
+            loans: Arc::default(),
         }
     }
 

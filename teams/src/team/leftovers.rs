@@ -8,7 +8,7 @@ use oxshmem_net::Net;
 use oxshmem_progress::flight::Flight;
 use oxshmem_spaces::Pe;
 
-use crate::hosts::{Wire, give_back};
+use crate::hosts::Wire;
 
 /// Waits until all that this PE has sent is where it was sent to.
 pub(super) async fn settle(pe: &Pe) {
@@ -40,5 +40,4 @@ pub(super) async fn forget(pe: &Pe, is_revoked: impl Fn(usize) -> bool) {
         })
         .await;
     }
-    give_back(pe);
 }

@@ -25,8 +25,8 @@ use crate::{
 pub struct Rebuilt {
     /// That of all PEs, and that of those of this PE's host.
     pub teams: [Team; 2],
-    /// What each PE gave.
-    pub given: Vec<Vec<u8>>,
+    /// What each PE gave the first time, and the second.
+    pub given: [Vec<Vec<u8>>; 2],
 }
 
 /// Which of the two times it is.
@@ -36,14 +36,20 @@ const SECOND: u8 = 2;
 impl Team {
     /// The predefined teams of a world of which some PEs have replacements, instead of this one, of
     /// all PEs, and of `shared`, of this PE's host. One that has lost no member stays. Collective
-    /// over all PEs, the replacements included. Gives `mine` to the others.
+    /// over all PEs, the replacements included. Gives `mine` to the others, and then what `more`
+    /// makes of what all gave.
     ///
     /// # Errors
     /// [`Error::PeLost`] if a PE is lost and has no replacement yet; [`Error::Bootstrap`] if one
     /// has left; [`Error::Unsupported`] in a job that ends when a PE is lost, and
     /// [`Error::TeamsExhausted`].
     #[doc(hidden)]
-    pub async fn rebuilt(&self, shared: &Self, mine: &[u8]) -> Result<Rebuilt> {
+    pub async fn rebuilt(
+        &self,
+        shared: &Self,
+        mine: &[u8],
+        more: impl Fn(&[Vec<u8>]) -> Result<Vec<u8>>,
+    ) -> Result<Rebuilt> {
         const CALL: &str = "rebuilt";
         let (core, pe) = (self.core(), self.core().group.pe());
         let registry = &core.registry;
@@ -67,11 +73,12 @@ impl Team {
             // A PE that comes anew to the first time finds others at their second: all begin again.
             let Some((view, all)) = core.all_meet(FIRST, given.encode()).await? else { continue };
             let malformed = || Error::bootstrap(CALL, "what the PEs gave is malformed");
-            let all: Vec<MemberState> = all
+            let mut all: Vec<MemberState> = all
                 .iter()
                 .map(|bytes| MemberState::decode(bytes))
                 .collect::<Option<_>>()
                 .ok_or_else(malformed)?;
+            let first: Vec<Vec<u8>> = all.iter_mut().map(|given| std::mem::take(&mut given.more)).collect();
             forget(pe, |place| registry.is_revoked(place)).await;
             pe.let_in_replacements(view)?;
             registry.give_back_revoked();
@@ -79,13 +86,13 @@ impl Team {
             registry.has_number(number);
             let free = |place: usize| all.iter().all(|given| given.free[place / 64] >> (place % 64) & 1 == 1);
             let mut places = (0..TEAMS).filter(|&place| free(place)).skip(attempt);
-            let (Some(first), Some(second)) = (places.next(), places.next()) else {
+            let (Some(one), Some(another)) = (places.next(), places.next()) else {
                 return Err(Error::TeamsExhausted { call: CALL, limit: TEAMS });
             };
             let world = Members::world(pe.n_pes());
             let local = Members::listed(&pe.placement().local);
             let config = TeamConfig::default();
-            let teams = [(self, world, first, "world"), (shared, local, second, "shared")];
+            let teams = [(self, world, one, "world"), (shared, local, another, "shared")];
             let made = teams.map(|(old, members, place, name)| {
                 // All of its members know of the losses up to that view.
                 if old.core.group.revoked().is_none_or(|loss| loss.view > view) {
@@ -95,14 +102,14 @@ impl Team {
                 made.map(Self::new)
             });
             let answer = vec![u8::from(made.iter().all(Option::is_some))];
-            let met = core.all_meet(SECOND, answer).await;
+            let met = core.all_meet(SECOND, [answer, more(&first)?].concat()).await;
             match (made, met) {
-                ([Some(world), Some(shared)], Ok(Some((_, took))))
-                    if took.iter().all(|took| took == &[1]) =>
+                ([Some(world), Some(shared)], Ok(Some((_, mut second))))
+                    if second.iter().all(|given| given.first() == Some(&1)) =>
                 {
                     [&world, &shared].iter().for_each(|team| team.core.revoke_if_lost());
-                    let given = all.into_iter().map(|given| given.more).collect();
-                    return Ok(Rebuilt { teams: [world, shared], given });
+                    second.iter_mut().for_each(|given| _ = given.remove(0));
+                    return Ok(Rebuilt { teams: [world, shared], given: [first, second] });
                 }
                 (made, met) => {
                     for made in made.iter().flatten().filter(|&made| made != self && made != shared) {

@@ -13,10 +13,14 @@
 //! end, all that are left know the same losses in the same order, and have the answer to the round
 //! of survivors that each begins when it learns of a loss.
 //!
-//! A PE that is started in the place of a lost one would be one more [`Event`].
+//! Where PEs are started in the place of lost ones, they wait in `rebuilt` instead: see
+//! [`replacing`].
+
+mod explore;
+mod replacing;
 
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::VecDeque,
     hash::{DefaultHasher, Hash, Hasher},
     ops::ControlFlow,
     time::Duration,
@@ -70,6 +74,8 @@ enum Event {
     /// The launcher stands still with all PEs, and goes on.
     Pause,
     Resume,
+    /// The launcher has the next replacement started.
+    Replace,
 }
 
 /// How far a schedule may go.
@@ -81,6 +87,8 @@ struct Bounds {
     pauses: usize,
     /// Frames to and from this many of the hosts are not delayed.
     prompt: usize,
+    /// How many PEs are replaced.
+    respawns: usize,
 }
 
 /// A frame to the launcher.
@@ -90,10 +98,16 @@ enum Up {
     Exited(usize),
     /// A PE asks for the members of the world that are left.
     Survivors(usize),
+    /// A replacement has been started, takes part, and has ended its init.
+    Replaced(usize),
+    Joined(usize),
+    Survives(usize),
+    /// A PE asks for the whole world.
+    Rebuilt(usize),
 }
 
 /// A frame to an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Down {
     Acknowledge(u64),
     Loss {
@@ -102,6 +116,13 @@ enum Down {
     },
     /// The answer to a PE.
     Survivors(usize, i32),
+    Replace(usize),
+    /// What a replacement is to know: losses.
+    History(usize, Vec<(usize, i32)>),
+    /// A PE has a replacement.
+    Rejoined(usize),
+    /// The answer to a PE, and the view if the world is whole.
+    Rebuilt(usize, Option<i32>),
     Pause,
     Resume,
 }
@@ -133,6 +154,9 @@ struct Member {
     knows: Vec<(usize, i32)>,
     /// The view of the answer to its round.
     answer: Option<i32>,
+    /// Whether it has been started, and the launcher does not know yet.
+    is_starting: bool,
+    rebuilds: replacing::Rebuilds,
 }
 
 /// All of it.
@@ -150,6 +174,7 @@ struct State {
     paused: bool,
     losses: Vec<usize>,
     asked: Vec<usize>,
+    replacing: replacing::Replacing,
     faults: usize,
     pauses: usize,
     bounds: Bounds,
@@ -166,7 +191,7 @@ impl State {
         let mut lifecycle = Lifecycle::new(
             places.clone(),
             1..1 + n as u32,
-            Survival { on_loss: OnLoss::Continue, respawns: 0 },
+            Survival { on_loss: OnLoss::Continue, respawns: bounds.respawns },
         );
         (0..n).for_each(|pe| _ = lifecycle.joined(pe));
         (0..n).for_each(|pe| _ = lifecycle.survives(pe));
@@ -187,7 +212,7 @@ impl State {
         Self {
             now: 0,
             lifecycle,
-            exchanges: Exchanges::new(places.hosts().clone(), false),
+            exchanges: Exchanges::new(places.hosts().clone(), bounds.respawns > 0),
             grants,
             hosts: [host(), host()],
             pes: Default::default(),
@@ -195,6 +220,7 @@ impl State {
             paused: false,
             losses: Vec::new(),
             asked: Vec::new(),
+            replacing: replacing::Replacing::default(),
             faults: 0,
             pauses: 0,
             bounds,
@@ -238,24 +264,36 @@ impl State {
                 self.deliver(mail.expect("a round"));
             }
             Up::Exited(_) | Up::Survivors(_) => {}
+            frame => self.arrives_of_a_replacement(host, frame),
         }
     }
 
     fn take(&mut self, step: Option<Step>) {
-        assert!(matches!(step, None | Some(Step::GoOn)), "the job does not go on: {step:?}");
+        match step {
+            None | Some(Step::GoOn) => {}
+            Some(Step::Inform(pe)) => self.inform(pe),
+            Some(Step::Rejoin(pe)) => self.rejoin(pe),
+            step => panic!("the job does not go on: {step:?}"),
+        }
         for notice in self.lifecycle.take_notices() {
             assert_eq!(notice.kind, Kind::Loss);
             let loss = Down::Loss { pe: notice.ticket as usize, view: notice.value };
-            (0..HOSTS).for_each(|host| self.send(host, loss));
+            (0..HOSTS).for_each(|host| self.send(host, loss.clone()));
         }
         for pe in self.lifecycle.take_losses() {
+            assert!(!self.replacing.lost[pe], "a PE is lost once");
+            self.replacing.lost[pe] = true;
             self.losses.push(pe);
             let mail = self.exchanges.lost(pe);
             self.deliver(mail.expect("answers"));
         }
+        self.go_on_replacing();
     }
 
     fn deliver(&mut self, mail: Mail) {
+        if self.bounds.respawns > 0 {
+            return self.deliver_worlds(mail);
+        }
         for (pe, message) in mail {
             self.send(host_of(pe), Down::Survivors(pe, message.value));
         }
@@ -296,7 +334,9 @@ impl State {
             }
             Down::Loss { pe, view } => {
                 for member in host * EACH..(host + 1) * EACH {
-                    if !self.pes[member].dead {
+                    if self.bounds.respawns > 0 {
+                        self.learns(member, &[(pe, view)]);
+                    } else if !self.pes[member].dead {
                         self.pes[member].knows.push((pe, view));
                         if view == 1 {
                             self.answer(Up::Survivors(member), host);
@@ -305,6 +345,7 @@ impl State {
                 }
             }
             Down::Survivors(pe, view) => self.pes[pe].answer = Some(view),
+            frame => self.obey_about_a_replacement(host, frame),
         }
     }
 
@@ -368,6 +409,7 @@ impl State {
                 let is_over = self.hosts[host].guard <= self.time();
                 (self.hosts[host].stopped, self.hosts[host].late) = (false, is_over);
             }
+            Event::Replace => self.replace(),
             Event::Pause => {
                 self.pauses += 1;
                 (0..HOSTS).for_each(|host| self.send(host, Down::Pause));
@@ -413,6 +455,9 @@ impl State {
         if !self.paused && (is_silent || !self.grants.dead(self.time()).is_empty()) {
             wanted(Event::Look)?;
         }
+        if !self.paused && self.is_to_replace() {
+            wanted(Event::Replace)?;
+        }
         // A guardian takes no longer than that.
         if !(0..HOSTS).any(|host| self.kills(host, LATE)) {
             wanted(Event::Tick)?;
@@ -436,7 +481,10 @@ impl State {
     /// Delivers what is not delayed.
     fn settle(&mut self) {
         let prompt = self.bounds.prompt;
-        let is_prompt = |event| matches!(event, Event::Up(host) | Event::Down(host) if host < prompt);
+        let is_prompt = |event| match event {
+            Event::Up(host) | Event::Down(host) => host < prompt,
+            event => event == Event::Replace,
+        };
         while let Some(event) = self.next(is_prompt) {
             self.step(event);
         }
@@ -459,7 +507,11 @@ impl State {
                 }
                 // Those of a host are alike.
                 let mut pes = host * EACH..(host + 1) * EACH;
-                choices.extend(pes.find(|&pe| !self.pes[pe].dead && !here.stopped).map(Event::Die));
+                let is_there = |&pe: &usize| !self.pes[pe].dead && !here.stopped;
+                match self.bounds.respawns {
+                    0 => choices.extend(pes.find(is_there).map(Event::Die)),
+                    _ => choices.extend(pes.filter(is_there).map(Event::Die)),
+                }
             }
         }
         match self.paused {
@@ -474,14 +526,12 @@ impl State {
     fn check(&self) {
         for (pe, member) in self.pes.iter().enumerate() {
             let here = &self.hosts[host_of(pe)];
-            let may_act = !(member.dead || here.stopped || here.late || here.halted);
+            let may_act = !(member.dead || member.is_starting || here.stopped || here.late || here.halted);
             assert!(self.lifecycle.is_alive(pe) || !may_act, "PE {pe} was lost while it runs");
             let knows = member.knows.iter().map(|&(pe, _)| pe);
             assert!(knows.eq(self.losses.iter().copied().take(member.knows.len())), "the same order");
             assert!(member.knows.iter().map(|&(_, view)| view).eq(1..=member.knows.len() as i32));
         }
-        let is_first = |(at, pe): (usize, &usize)| !self.losses[..at].contains(pe);
-        assert!(self.losses.iter().enumerate().all(is_first), "a PE is lost once");
     }
 
     /// The network delivers everything that `delivers` lets it, until that changes nothing any
@@ -499,77 +549,28 @@ impl State {
         }
         for (pe, member) in self.pes.iter().enumerate() {
             let here = &self.hosts[host_of(pe)];
-            let is_lost = self.losses.contains(&pe);
+            let is_lost = !self.lifecycle.is_alive(pe);
             assert!(!member.dead || is_lost, "PE {pe} has ended, and is not lost");
             assert!(!here.stopped || is_lost, "PE {pe} has stopped with its host, and is not lost");
             if !member.dead && !is_lost {
                 assert_eq!(member.knows.len(), self.losses.len(), "PE {pe} knows all losses");
-                assert_eq!(member.answer.is_some(), !self.losses.is_empty(), "PE {pe} has its answer");
+                let is_answered = member.answer.is_some() == !self.losses.is_empty();
+                assert!(is_answered || self.bounds.respawns > 0, "PE {pe} has its answer");
                 assert!(!here.halted, "PE {pe} goes on");
             }
         }
+        self.check_replacements();
     }
 
     /// What is the same for states from which the same may happen.
     fn key(&self) -> u64 {
         let mut key = DefaultHasher::new();
         (self.now, &self.grants, &self.hosts, &self.pes, self.given_up, self.paused).hash(&mut key);
-        (&self.losses, self.faults, self.pauses).hash(&mut key);
+        (&self.losses, &self.replacing, self.faults, self.pauses).hash(&mut key);
         let mut asked = self.asked.clone();
         asked.sort_unstable();
         asked.hash(&mut key);
         (0..self.pes.len()).for_each(|pe| self.lifecycle.is_alive(pe).hash(&mut key));
         key.finish()
     }
-}
-
-/// Explores all schedules within these bounds.
-fn explore(bounds: Bounds) {
-    let first = State::new(bounds);
-    let mut seen = HashSet::from([first.key()]);
-    let (mut open, mut ends) = (vec![first], 0);
-    while let Some(state) = open.pop() {
-        for event in state.choices() {
-            let mut next = state.clone();
-            next.step(event);
-            next.settle();
-            if !seen.insert(next.key()) {
-                continue;
-            }
-            if next.now < bounds.beats {
-                open.push(next);
-                continue;
-            }
-            // Any way to become quiet sooner comes through one of these.
-            ends += 1;
-            for host in 0..HOSTS {
-                next.clone().finish(|event| event != Event::Up(host));
-                next.clone().finish(|event| event != Event::Down(host));
-                let all = [Event::Up(host), Event::Down(host), Event::Gone(host), Event::End(host)];
-                next.clone().finish(|event| !all.contains(&event));
-            }
-            next.finish(|_| true);
-        }
-    }
-    println!("{} states, {ends} of them ends, within {bounds:?}", seen.len());
-}
-
-#[test]
-fn no_pe_is_lost_while_it_runs_and_none_waits_for_ever() {
-    explore(Bounds { beats: 4, faults: 1, pauses: 0, prompt: 1 });
-    explore(Bounds { beats: 3, faults: 2, pauses: 0, prompt: 1 });
-    explore(Bounds { beats: 3, faults: 1, pauses: 0, prompt: 0 });
-}
-
-#[test]
-fn a_job_that_stands_still_for_a_while_is_no_different() {
-    explore(Bounds { beats: 3, faults: 1, pauses: 1, prompt: 1 });
-}
-
-#[test]
-#[ignore = "it takes minutes: cargo test -p oxshmem-launch --lib lease::model -- --ignored"]
-fn nor_with_more_faults_or_in_more_time() {
-    explore(Bounds { beats: 5, faults: 2, pauses: 0, prompt: 1 });
-    explore(Bounds { beats: 3, faults: 2, pauses: 0, prompt: 0 });
-    explore(Bounds { beats: 4, faults: 1, pauses: 1, prompt: 1 });
 }

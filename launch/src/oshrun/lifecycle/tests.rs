@@ -197,6 +197,22 @@ fn a_replacement_is_no_loss_until_the_others_have_let_it_in() {
 }
 
 #[test]
+fn a_replacement_that_is_lost_with_its_host_is_waited_for_no_more() {
+    let survival = Survival { respawns: 1, ..CONTINUE };
+    let mut lifecycle = Lifecycle::new(Places::new(Hosts::blocks([1, 2]), "a"), 1..4, survival);
+    for pe in 0..3 {
+        lifecycle.joined(pe);
+        lifecycle.survives(pe);
+    }
+    lifecycle.exited(1, Exit::Signal(9));
+    lifecycle.replaced(1, 7);
+    lifecycle.joined(1);
+    assert_eq!(lifecycle.survives(1), Some(Step::Rejoin(1)));
+    assert_eq!(lifecycle.host_lost("b", 1..3, "silence"), Some(Step::GoOn));
+    assert_eq!((lifecycle.take_gone(), lifecycle.take_losses()), (vec![1], vec![1, 2]));
+}
+
+#[test]
 fn leaving_without_finalize_is_a_failure() {
     let mut lifecycle = lifecycle(2);
     lifecycle.joined(0);
