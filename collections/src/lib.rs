@@ -7,9 +7,12 @@
 //! | collection | what it is |
 //! |---|---|
 //! | [`Array`] | elements that are distributed over all PEs, by index |
+//! | [`Map`] | keys with values, that are distributed over all PEs by a hash |
 
 mod array;
 mod home;
+mod map;
 
 pub use array::{Array, Layout};
 pub use home::Home;
+pub use map::{Map, MapStats};
