@@ -8,8 +8,8 @@
 //! stayed. The first word of a free node has the number of the next plus 1, or 0 for the node
 //! behind it: memory of zeros is a stack of all nodes.
 //!
-//! Each PE keeps some free nodes of each other at hand, and has so many operations at a time that
-//! take nodes. Both are bounded, and the pool has as many nodes more: it does not run out.
+//! Each PE keeps some free nodes of each other at hand, and has a limited number of operations at a
+//! time that take nodes. The pool has nodes for both beside those in use: it does not run out.
 //!
 //! A future may be dropped while its node is being written or made known. What is under way is kept
 //! with the node then, and completed before the next operation that takes a node.
@@ -81,7 +81,7 @@ pub(super) struct Spare<'a> {
 }
 
 impl Pool {
-    /// Nodes of so many bytes, of which so many are in use at a time on each PE. Collective.
+    /// Nodes of `bytes` bytes, of which up to `in_use` are in use at a time on each PE. Collective.
     pub(super) async fn new(home: &impl Home, bytes: usize, in_use: usize) -> Result<Self> {
         let (n, width) = (home.home_team().n_pes(), bytes.div_ceil(8));
         // An operation may put one back and gain another.

@@ -142,7 +142,7 @@ impl<K: Element + Eq, V: Element> Map<K, V> {
         Ok(if again == word { Ok(Some(from_words(&words))) } else { Err(again) })
     }
 
-    /// Looks for a key, behind so many slots that others have.
+    /// Looks for a key, behind the first `passed` slots that others have.
     async fn find(&self, sought: &Sought, mut passed: usize) -> Result<Seen> {
         if sought.control == 0 && is_word::<K>() {
             let slot = self.slots;

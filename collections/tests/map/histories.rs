@@ -89,7 +89,7 @@ async fn perform<K: Plain + Eq, V: Plain>(map: &Map<K, V>, key: u64, call: Call)
     Ok(value.map(Plain::number))
 }
 
-/// Polls a future so many times at the most, and then drops it.
+/// Polls a future, and drops it at the first poll beyond `polls`.
 async fn polled<T>(future: impl Future<Output = T>, mut polls: u64) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|cx| match future.as_mut().poll(cx) {

@@ -49,7 +49,7 @@ impl<const N: usize> Plain for [u8; N] {
     }
 }
 
-/// On so many hosts, over a link with latency and jitter if there are several.
+/// On this many hosts, over a link with latency and jitter if there are several.
 pub(crate) fn options(hosts: usize, link: bool, seed: u64) -> ClusterOptions {
     let mut options = ClusterOptions::default().hosts(hosts);
     options.settings.enable_cpu_space = Some("1".into());
