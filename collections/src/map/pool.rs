@@ -9,7 +9,8 @@
 //! behind it: memory of zeros is a stack of all nodes.
 //!
 //! Each PE keeps some free nodes of each other at hand, and has a limited number of operations at a
-//! time that take nodes. The pool has nodes for both beside those in use: it does not run out.
+//! time that take nodes. The pool has nodes for both beside those in use: it does not run out, unless PEs
+//! are lost and replaced many times: what they had comes back with `grow` and `clear` alone.
 //!
 //! A future may be dropped while its node is being written or made known. What is under way is kept
 //! with the node then, and completed before the next operation that takes a node.
@@ -192,7 +193,10 @@ impl Spare<'_> {
         let mut found = ctx.fetch(head, self.pe).await?;
         loop {
             let node = found as u32;
-            assert!((node as usize) < self.pool.nodes, "the nodes of PE {} have run out", self.pe);
+            if node as usize >= self.pool.nodes {
+                // Lost PEs had them.
+                return Err(Error::CollectionFull { what: "Map", capacity: self.pool.nodes });
+            }
             let next = match ctx.fetch(self.pool.node(node).at(0), self.pe).await? {
                 0 => node + 1,
                 // If another PE has taken the node meanwhile, this is anything, and the head has
