@@ -9,8 +9,9 @@
 //! behind it: memory of zeros is a stack of all nodes.
 //!
 //! Each PE keeps some free nodes of each other at hand, and has a limited number of operations at a
-//! time that take nodes. The pool has nodes for both beside those in use: it does not run out, unless PEs
-//! are lost and replaced many times: what they had comes back with `grow` and `clear` alone.
+//! time that take nodes. The pool has nodes for both beside those in use. It does not run out,
+//! unless PEs are lost and replaced many times: what they had comes back with `grow` and `clear`
+//! alone.
 //!
 //! A future may be dropped while its node is being written or made known. What is under way is kept
 //! with the node then, and completed before the next operation that takes a node.
