@@ -8,11 +8,14 @@
 //! |---|---|
 //! | [`Array`] | elements that are distributed over all PEs, by index |
 //! | [`Channel`], [`Broadcast`] | messages from many PEs to one, and from one to all |
+//! | [`Map`] | keys with values, that are distributed over all PEs by a hash |
 
 mod array;
 mod channel;
 mod home;
+mod map;
 
 pub use array::{Array, Layout};
 pub use channel::{Broadcast, Channel, Codec, Plain, Receiver, Sender, Serde};
 pub use home::Home;
+pub use map::{Map, MapStats};

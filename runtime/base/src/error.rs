@@ -334,6 +334,15 @@ pub enum Error {
         why: &'static str,
     },
 
+    /// A collection has no room for what was to be added.
+    #[error("{what}: there is no room for another entry, as it was made for {capacity}; grow it")]
+    CollectionFull {
+        /// Which kind.
+        what: &'static str,
+        /// For how many entries it was made.
+        capacity: usize,
+    },
+
     /// The launcher could not be reached, or answered what it should not.
     #[error("{call}: {detail}")]
     Bootstrap {
