@@ -36,7 +36,7 @@
 //! | communicate | [`Context`]: `put`, `get`, `fetch_add`, `put_signal`, `quiet` … |
 //! | wait for other PEs | [`Wait`], [`WaitSet`], [`World::barrier_all`] |
 //! | take turns | [`Lock`] |
-//! | use arrays and channels of many PEs | `collections`, with the feature of that name, which is on by default |
+//! | use arrays, maps and channels | `collections`, with the feature of that name (default) |
 //! | try it on many hosts | [`ClusterOptions::hosts`], [`ClusterOptions::link`], [`Simulation`] |
 //! | have what a service does counted | `World::metrics`, with the feature `metrics` |
 //! | configure | [`settings`] |

@@ -169,7 +169,8 @@ impl Player {
             coming
         };
         let losses = plan.losses.iter().filter(|(pe, _)| *pe == me);
-        let loss = if plan.replaced { losses.skip(coming).take(1) } else { losses.skip(0).take(2) };
+        let (skipped, most) = if plan.replaced { (coming, 1) } else { (0, 2) };
+        let loss = losses.skip(skipped).take(most);
         for (_, when) in loss {
             match *when {
                 When::Poll(polls) => lost_after = Some(polls),

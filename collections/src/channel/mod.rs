@@ -31,8 +31,8 @@ const GONE: u64 = 1 << 62;
 /// A channel from all PEs to one.
 ///
 /// Each PE has a [`Sender`], which is a [`Sink`](futures::Sink), and the one PE has the
-/// [`Receiver`], which is a [`Stream`](futures::Stream). Messages of a PE arrive in their order, and
-/// those of different PEs in any. No PE has to be in a call of the library for a message to get to
+/// [`Receiver`], which is a [`Stream`](futures::Stream). Messages of a PE arrive in their order,
+/// and those of different PEs in any. No PE has to be in a call of the library for a message to get to
 /// it.
 ///
 /// ```

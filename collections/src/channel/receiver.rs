@@ -118,7 +118,7 @@ impl<T, C: Codec<T>> Receiver<T, C> {
             let end = marks.at(self.memory.lanes() + lane.number);
             let ended = ctx.signal_fetch(end) == lane.taken + 1;
             let world_pe = team.world_pe(lane.from).unwrap_or(lane.from);
-            // No lane has so many words.
+            // No lane has that many words.
             let lost = end.wait_until(Cmp::Eq, u64::MAX).or_loss_of(world_pe).now_or_never();
             lane.over = ended || lost.is_some() && !lane.pull(&self.memory);
         }

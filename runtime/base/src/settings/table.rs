@@ -470,15 +470,12 @@ pub static TABLE: &[Setting] = &[
         default: "5",
         values: "an integer",
         unit: "s",
-        effect: "How long a process of a job without a launcher that goes on when a PE is lost may give no sign of life to PE 0, at least 1. Then it is \
+        effect: "How long a process of a job without a launcher that goes on when a PE is lost may give no sign of life to PE 0; 0 is as 1. Then it is \
                  killed, and lost when half of that time more is over.",
         same_on_all_pes: true,
         read: Read::Text(|to, text| {
             let seconds = integer(MOST_SECONDS, text)?;
-            if seconds == 0 {
-                return Err("it is at least 1".to_owned());
-            }
-            to.rendezvous_lease = Duration::from_secs(seconds);
+            to.rendezvous_lease = Duration::from_secs(seconds.max(1));
             Ok(())
         }),
         show: |from| from.rendezvous_lease.as_secs().to_string(),
