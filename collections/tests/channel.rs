@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, future::Future, pin::pin, task::Poll};
 
-use futures::{FutureExt, SinkExt, StreamExt, future::poll_fn, stream};
+use futures::{FutureExt, SinkExt, StreamExt, stream};
 use oxshmem::{
     ClusterOptions, Error, Link, LocalCluster, Result, World,
     collections::{Broadcast, Channel, Serde},
@@ -18,19 +18,13 @@ fn random(seed: &mut u64) -> u64 {
 /// Polls a future for a few times; `None` if it is not ready then, and was dropped.
 async fn for_a_while<F: Future>(future: F, polls: u64) -> Option<F::Output> {
     let mut future = pin!(future);
-    let mut left = polls;
-    poll_fn(|cx| {
-        if let Poll::Ready(output) = future.as_mut().poll(cx) {
-            return Poll::Ready(Some(output));
+    for _ in 0..=polls {
+        if let Poll::Ready(output) = futures::poll!(future.as_mut()) {
+            return Some(output);
         }
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await
+        tokio::task::yield_now().await;
+    }
+    None
 }
 
 #[derive(Clone, Debug)]

@@ -32,8 +32,8 @@ const GONE: u64 = 1 << 62;
 ///
 /// Each PE has a [`Sender`], which is a [`Sink`](futures::Sink), and the one PE has the
 /// [`Receiver`], which is a [`Stream`](futures::Stream). Messages of a PE arrive in their order,
-/// and those of different PEs in any. No PE has to be in a call of the library for a message to get to
-/// it.
+/// and those of different PEs in any. No PE has to be in a call of the library for a message to get
+/// to it.
 ///
 /// ```
 /// use futures::StreamExt;
