@@ -554,7 +554,7 @@ impl State {
             assert!(!here.stopped || is_lost, "PE {pe} has stopped with its host, and is not lost");
             if !member.dead && !is_lost {
                 assert_eq!(member.knows.len(), self.losses.len(), "PE {pe} knows all losses");
-                let is_answered = member.answer.is_some() == !self.losses.is_empty();
+                let is_answered = member.answer.is_some() != self.losses.is_empty();
                 assert!(is_answered || self.bounds.respawns > 0, "PE {pe} has its answer");
                 assert!(!here.halted, "PE {pe} goes on");
             }
