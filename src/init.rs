@@ -158,7 +158,13 @@ async fn join(bootstrap: Arc<dyn Bootstrap>, settings: Settings) -> Result<World
     let watched = Watched::new(&pe);
     let world = World::with(pe, watched);
     if world.pe().losses().is_some() {
-        world.pe().bootstrap().survives();
+        let bootstrap = world.pe().bootstrap();
+        bootstrap.survives();
+        // What is lost once init has returned on any PE is lost in a job that goes on: the launcher
+        // knows that of all PEs then.
+        if !world.is_replacement() {
+            bootstrap.barrier().await?;
+        }
     }
     Ok(world)
 }
