@@ -12,5 +12,8 @@ pub trait Home {
     fn home_team(&self) -> Team;
 
     /// Allocates `len` elements on each of them, with every byte 0. Collective over them.
+    ///
+    /// # Errors
+    /// The errors of `World::alloc_zeroed`.
     fn allocate<T: Element>(&self, len: usize) -> impl Future<Output = Result<SymSlice<T>>> + Send;
 }

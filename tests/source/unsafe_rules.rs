@@ -9,7 +9,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// The packages below the facade, and the facade.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 10] = [
     "runtime/base/src",
     "runtime/job/src",
     "runtime/memory/src",
@@ -18,12 +18,15 @@ const PACKAGES: [&str; 9] = [
     "spaces/src",
     "ops/src",
     "teams/src",
+    "collections/src",
     "src",
 ];
 
 /// Public traits that are neither `unsafe` nor sealed, and why no unsafe code relies on them.
-const OPEN_TRAITS: [(&str, &str); 7] = [
+const OPEN_TRAITS: [(&str, &str); 9] = [
+    ("Codec", "messages are words, and what they decode to is plain data or made by `serde`"),
     ("Element", "all plain data is one, and `Pod` is `unsafe`"),
+    ("Home", "it allocates and names a team; collections have no unsafe code"),
     ("Listener", "it only gets notifications"),
     ("Looks", "it only learns that words may have changed"),
     ("Requests", "it only learns that kernels ask for something"),

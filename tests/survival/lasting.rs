@@ -13,7 +13,7 @@ use oxshmem_progress::activity::Count;
 
 use crate::{
     common::{Job, Random, test_name, time_limit},
-    go_on, kill_this,
+    go_on, kill_this, let_in,
 };
 
 /// How many PEs are lost, unless the variable `LOSSES` says so.
@@ -82,14 +82,7 @@ impl Lasting {
     async fn begin(world: World) -> Result<Self> {
         let rejoined = world.rejoined();
         if world.is_replacement() {
-            let world = loop {
-                match world.rebuilt().await {
-                    Ok(whole) => break whole,
-                    // Another one is missing.
-                    Err(Error::PeLost { .. }) => {}
-                    Err(error) => return Err(error),
-                }
-            };
+            let world = let_in(world).await?;
             let mut unclaimed = world.unclaimed().into_iter().map(Unclaimed::claim::<u64>);
             let (Some(words), Some(sums)) = (unclaimed.next(), unclaimed.next()) else {
                 panic!("there is memory from the beginning");

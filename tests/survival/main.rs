@@ -58,6 +58,17 @@ fn die(world: &World) -> Error {
     Error::PeLost { pe: world.my_pe(), view: 0, how: HOW.to_owned() }
 }
 
+/// The world of a replacement that all have let in.
+async fn let_in(world: World) -> Result<World> {
+    loop {
+        match world.rebuilt().await {
+            // Another one is missing.
+            Err(Error::PeLost { .. }) => {}
+            other => return other,
+        }
+    }
+}
+
 /// This process is killed.
 fn kill_this() -> ! {
     kill_process(getpid(), Sent::KILL).expect("it is this process");

@@ -7,7 +7,7 @@ use oxshmem::{Error, Rejected, RejoinStream, Result, Survivors, Unclaimed, prelu
 
 use crate::{
     common::{Job, Random, test_name, time_limit},
-    go_on, kill_this,
+    go_on, kill_this, let_in,
 };
 
 /// Elements of the memory that all have from the beginning.
@@ -37,13 +37,7 @@ impl Member {
             let team = world.team().clone();
             return Ok(Self { world, team, rejoined, known: 0, words, sums, round: 0 });
         }
-        let world = loop {
-            match world.rebuilt().await {
-                Ok(whole) => break whole,
-                Err(Error::PeLost { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        };
+        let world = let_in(world).await?;
         let mut unclaimed = world.unclaimed().into_iter().map(Unclaimed::claim::<u64>);
         let (Some(words), Some(sums)) = (unclaimed.next(), unclaimed.next()) else {
             panic!("there is memory from the beginning");

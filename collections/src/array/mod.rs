@@ -188,19 +188,29 @@ impl<T: Element> Array<T> {
         (self.parts.at(place), pe)
     }
 
-    /// Reads an element.
+    /// Reads an element. It is ready when the element is here.
+    ///
+    /// # Errors
+    /// The errors of [`Context::g`].
     pub fn get(&self, index: usize) -> Fetch<T> {
         let (at, pe) = self.element(index);
         self.ctx.g(at, pe)
     }
 
-    /// Writes an element.
+    /// Writes an element. It is ready when `value` is no longer needed, and there when
+    /// [`quiet`](Self::quiet) is ready.
+    ///
+    /// # Errors
+    /// The errors of [`Context::p`].
     pub fn put(&self, index: usize, value: T) -> Update {
         let (at, pe) = self.element(index);
         self.ctx.p(at, value, pe)
     }
 
     /// Ready when everything that this PE has begun on the array is done.
+    ///
+    /// # Errors
+    /// The oldest error of what has failed since the last call; see [`Context::quiet`].
     pub fn quiet(&self) -> Quiet {
         self.ctx.quiet()
     }
@@ -241,7 +251,10 @@ impl<T: Element> Array<T> {
 
 /// Atomic operations, of elements that have them.
 impl<T: ExtendedAmo> Array<T> {
-    /// Writes an element, and returns what it was before.
+    /// Writes an element, and returns what it was before. It is done when it is ready.
+    ///
+    /// # Errors
+    /// The errors of [`Context::swap`].
     pub fn swap(&self, index: usize, value: T) -> Fetch<T> {
         let (at, pe) = self.element(index);
         self.ctx.swap(at, value, pe)
@@ -250,26 +263,39 @@ impl<T: ExtendedAmo> Array<T> {
 
 /// Atomic operations, of elements that have them.
 impl<T: StandardAmo> Array<T> {
-    /// Adds to an element.
+    /// Adds to an element. It is done when [`quiet`](Self::quiet) is ready.
+    ///
+    /// # Errors
+    /// The errors of [`Context::add`].
     pub fn add(&self, index: usize, value: T) -> Update {
         let (at, pe) = self.element(index);
         self.ctx.add(at, value, pe)
     }
 
-    /// Adds to an element, and returns what it was before.
+    /// Adds to an element, and returns what it was before. It is done when it is ready.
+    ///
+    /// # Errors
+    /// The errors of [`Context::fetch_add`].
     pub fn fetch_add(&self, index: usize, value: T) -> Fetch<T> {
         let (at, pe) = self.element(index);
         self.ctx.fetch_add(at, value, pe)
     }
 
-    /// Writes an element if it is `expected`, and returns what it was before.
+    /// Writes an element if it is `expected`, and returns what it was before. It is done when it is
+    /// ready.
+    ///
+    /// # Errors
+    /// The errors of [`Context::compare_swap`].
     pub fn compare_swap(&self, index: usize, expected: T, value: T) -> Fetch<T> {
         let (at, pe) = self.element(index);
         self.ctx.compare_swap(at, expected, value, pe)
     }
 
     /// Replaces an element by what `change` makes of it, and returns what it was before. It calls
-    /// `change` again if another PE comes first.
+    /// `change` again if another PE comes first. It is done when it is ready.
+    ///
+    /// # Errors
+    /// The errors of [`compare_swap`](Self::compare_swap).
     ///
     /// ```
     /// # use oxshmem::{collections::Array, prelude::*};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use oxshmem_base::Result;
 use oxshmem_ops::{Context, ContextOptions};
-use oxshmem_spaces::SymSlice;
+use oxshmem_spaces::{Element, SymSlice};
 use oxshmem_teams::Team;
 
 pub use self::{
@@ -66,13 +66,12 @@ impl Channel {
     ///
     /// # Panics
     /// If there is no such PE, or no capacity.
-    pub async fn to<T: oxshmem_spaces::Element>(
+    pub async fn to<T: Element>(
         home: &impl Home,
         to: usize,
         capacity: usize,
     ) -> Result<(Sender<T>, Option<Receiver<T>>)> {
-        let words = capacity * size_of::<T>().div_ceil(size_of::<u64>()).max(1);
-        Self::with_codec(home, to, words).await
+        Self::with_codec(home, to, words_of::<T>(capacity)).await
     }
 
     /// A channel of anything that `serde` knows, or that another [`Codec`] does, with room for
@@ -146,13 +145,12 @@ impl Broadcast {
     ///
     /// # Panics
     /// If there is no such PE, or no capacity.
-    pub async fn from<T: oxshmem_spaces::Element>(
+    pub async fn from<T: Element>(
         home: &impl Home,
         from: usize,
         capacity: usize,
     ) -> Result<(Option<Sender<T>>, Receiver<T>)> {
-        let words = capacity * size_of::<T>().div_ceil(size_of::<u64>()).max(1);
-        Self::with_codec(home, from, words).await
+        Self::with_codec(home, from, words_of::<T>(capacity)).await
     }
 
     /// A channel of what a [`Codec`] knows, with room for `words` of 8 bytes at each PE. A message
@@ -175,6 +173,11 @@ impl Broadcast {
         let sender = (me == from).then(|| Sender::new(Outlet::new(&memory, 0, (0..n).collect())));
         Ok((sender, receiver))
     }
+}
+
+/// The words that this many messages of plain data take.
+fn words_of<T: Element>(capacity: usize) -> usize {
+    capacity * size_of::<T>().div_ceil(size_of::<u64>()).max(1)
 }
 
 /// The symmetric memory of a channel, and what reaches it.

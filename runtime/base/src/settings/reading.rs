@@ -84,3 +84,8 @@ pub(super) fn integer(largest: u64, text: &str) -> Result<u64, String> {
     let value = text.trim_ascii().parse().ok().filter(|&value| value <= largest);
     value.ok_or_else(|| format!("expected an integer from 0 to {largest}"))
 }
+
+pub(super) fn positive(largest: u64, text: &str) -> Result<u64, String> {
+    let value = integer(largest, text).ok().filter(|&value| value > 0);
+    value.ok_or_else(|| format!("expected an integer from 1 to {largest}"))
+}

@@ -8,7 +8,9 @@ use super::{
         Fence, GpuSharing, NetKind, NetSecurity, OnLoss, ReduceAlgorithm, SyncAlgorithm,
     },
     partition,
-    reading::{as_set, file, folder, integer, interfaces, number, on_off, rendezvous, switch, word_or},
+    reading::{
+        as_set, file, folder, integer, interfaces, number, on_off, positive, rendezvous, switch, word_or,
+    },
     setting::{Read, Setting},
     size,
 };
@@ -470,13 +472,11 @@ pub static TABLE: &[Setting] = &[
         default: "5",
         values: "an integer",
         unit: "s",
-        effect: "How long a process of a job without a launcher that goes on when a PE is lost may give no sign of life to PE 0; 0 is as 1. Then it is \
+        effect: "How long a process of a job without a launcher that goes on when a PE is lost may give no sign of life to PE 0, at least 1. Then it is \
                  killed, and lost when half of that time more is over.",
         same_on_all_pes: true,
         read: Read::Text(|to, text| {
-            let seconds = integer(MOST_SECONDS, text)?;
-            to.rendezvous_lease = Duration::from_secs(seconds.max(1));
-            Ok(())
+            positive(MOST_SECONDS, text).map(|value| to.rendezvous_lease = Duration::from_secs(value))
         }),
         show: |from| from.rendezvous_lease.as_secs().to_string(),
     },

@@ -170,6 +170,7 @@ fn a_value_that_cannot_be_used_is_an_error_that_says_what_could() {
         ("SHMEM_RENDEZVOUS_SECRET", "", "expected the name of a file"),
         ("SHMEM_FAKE_HOSTS", "two", "no number of hosts"),
         ("SHMEM_FAKE_HOSTS", "0", "at least one host"),
+        ("SHMEM_RENDEZVOUS_LEASE", "0", "expected an integer from 1 to "),
         ("SHMEM_NET_SECURITY", "tls", "auth, encrypt"),
         ("SHMEM_NET_INTERFACES", "eth0,,eth1", "names of network interfaces"),
         ("SHMEM_SYNC_ALGORITHM", "ring", "dissemination"),

@@ -132,3 +132,48 @@ impl Arbiter {
         pes.filter(|(_, state)| !state.has_left && !state.is_lost).map(|(pe, _)| pe)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_numbered_and_settled_once_all_that_stay_know_of_them() {
+        let mut arbiter = Arbiter::new(4, Duration::from_secs(3600));
+        (0..3).for_each(|pe| arbiter.survives(pe));
+        assert!(!arbiter.goes_on(), "the init of one is not over");
+        assert!(!arbiter.acknowledges(3), "it has no lease yet");
+        arbiter.survives(3);
+        assert!(arbiter.goes_on() && arbiter.acknowledges(3));
+        // What it was given up for counts, however it ends.
+        arbiter.give_up(3, "it is a test");
+        assert!(!arbiter.acknowledges(3) && arbiter.dead().is_empty());
+        assert_eq!(arbiter.lose(3, "it ended"), Some(Loss::new(3, 1, "it is a test")));
+        assert_eq!(arbiter.lose(3, "again"), None);
+        assert_eq!(arbiter.lose(1, "it ended"), Some(Loss::new(1, 2, "it ended")));
+        arbiter.knows(0, 2);
+        assert_eq!(arbiter.newly_settled(), None, "PE 2 knows of none");
+        arbiter.knows(2, 1);
+        assert_eq!((arbiter.newly_settled(), arbiter.newly_settled()), (Some(1), None));
+        arbiter.left(2);
+        assert_eq!(arbiter.newly_settled(), Some(2));
+        assert_eq!(arbiter.lose(2, "it has left"), None);
+        assert_eq!(arbiter.staying().collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn a_pe_that_gives_no_sign_of_life_is_dead_after_its_lease_and_half_of_it() {
+        let mut arbiter = Arbiter::new(3, Duration::from_millis(100));
+        (0..3).for_each(|pe| arbiter.survives(pe));
+        let begin = Instant::now();
+        let dead = loop {
+            assert!(arbiter.acknowledges(1), "it gives signs of life");
+            let dead = arbiter.dead();
+            if !dead.is_empty() {
+                break dead;
+            }
+        };
+        assert_eq!(dead, [(2, "gave no sign of life for 0.1 s".to_owned())]);
+        assert!(begin.elapsed() >= Duration::from_millis(149), "{:?}", begin.elapsed());
+    }
+}
