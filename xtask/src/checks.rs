@@ -10,6 +10,7 @@ use std::{
 use crate::{
     debian, programs,
     run::{Failure, Job, Outcome, Verdict, target_dir},
+    verify,
 };
 
 /// Every interleaving of the engine, the doorbell, the op set and the queue of a team. Optimised,
@@ -202,6 +203,7 @@ pub(crate) fn hosts(all: bool) -> Outcome {
             Job::cargo("test --workspace --no-fail-fast --quiet")
                 .args(["--test", program, "--"].iter().chain(modules).copied())
                 .env("OXSHMEM_BIN_DIR", &programs)
+                .env("RUST_TEST_THREADS", verify::test_threads())
                 .env("OXSHMEM_TEST_LINK", link)
                 .env("SHMEM_FAKE_HOSTS", distribution)
                 .env("SHMEM_NET", net)
@@ -302,12 +304,14 @@ pub(crate) fn simulate(seeds: u64, from: u64) -> Outcome {
     /// What a program plays before it ends.
     const AT_A_TIME: u64 = 500;
     let end = from.saturating_add(seeds);
+    // A build for speed takes longer than a few thousand seeds, for which one is there already.
+    let build = if seeds > 10_000 { "test --release --package oxshmem" } else { "test --workspace" };
     let mut begin = from;
     while begin < end {
         let some = AT_A_TIME.min(end - begin);
         // Its own time limit comes first, because it says which seed it is.
-        Job::cargo("test --release --package oxshmem --test simulation those_that_are_left")
-            .args(["--", "--nocapture"])
+        Job::cargo(build)
+            .args(["--test", "simulation", "those_that_are_left", "--", "--nocapture"])
             .env("OXSHMEM_SIMULATE", format!("{some} {begin}"))
             .limit(1500 + some)
             .run()?;

@@ -118,8 +118,8 @@ enum Task {
     },
     /// Gives every parser of what another process sends real input that was changed
     Fuzz {
-        /// For how long, all together
-        #[arg(default_value_t = 60)]
+        /// For how long, each parser
+        #[arg(default_value_t = 5)]
         seconds: u64,
     },
     /// Runs the tests as programs for aarch64, in qemu, which it installs on Debian

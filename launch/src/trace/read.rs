@@ -154,7 +154,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn recordings_are_read_or_refused_whatever_is_in_them() {
+    fn recordings_are_read_or_refused_whatever_is_sent() {
         oxshmem_base::fuzz::mutated(&[sample()], |bytes| {
             if let Ok(read) = Recording::parse(bytes) {
                 assert!(read.records.len() * RECORD <= bytes.len() && read.pe < read.n_pes);

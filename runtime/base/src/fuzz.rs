@@ -6,7 +6,7 @@
 //! inputs, always the same; `cargo xtask fuzz` has other ones each time, for this many seconds.
 
 use std::{
-    env,
+    env, thread,
     time::{Duration, Instant},
 };
 
@@ -75,8 +75,12 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 /// Has `parse` make what it can of `real` input that was changed, and of what was not. A panic of
-/// it fails the test, with the least input that brings it about.
+/// it fails the test, with the least input that brings it about. The name of the test ends with
+/// `_whatever_is_sent`, by which `cargo xtask fuzz` finds it.
 pub fn mutated(real: &[Vec<u8>], parse: impl Fn(&[u8])) {
+    // The harness names a test's thread so, unless it has only one.
+    let test = thread::current().name().unwrap_or_default().to_owned();
+    assert!(test == "main" || test.ends_with("_whatever_is_sent"), "cargo xtask fuzz does not find {test}");
     real.iter().for_each(|input| parse(input));
     let seconds = env::var(SECONDS).ok().and_then(|text| text.parse().ok());
     let until = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));

@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_answered_or_refused_in_whatever_order_pes_make_them() {
+    fn calls_are_answered_or_refused_whatever_is_sent() {
         // A PE, then what it calls: an exchange, an offer, or a fetch.
         let real = [
             (0..4).flat_map(|pe| [pe, 0]).collect::<Vec<u8>>(),

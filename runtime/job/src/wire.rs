@@ -557,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_are_messages_or_refused_whatever_is_in_them() {
+    fn datagrams_are_messages_or_refused_whatever_is_sent() {
         let given = [vec![1, 2, 3], vec![], vec![4; 100]];
         let message = |kind| Message::new(kind).ticket(7).value(-1);
         let messages = [

@@ -163,7 +163,7 @@ fn what_is_under_way_when_the_job_fails_fails_too() {
 }
 
 #[test]
-fn requests_and_answers_are_taken_or_refused_whatever_is_in_them() {
+fn requests_and_answers_are_taken_or_refused_whatever_is_sent() {
     let (_wires, [(_end, core), _, _]) = three_with_cores(Link::default(), Duration::ZERO);
     let words_and = |words: Words, bytes: &[u8]| {
         let mut all: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();

@@ -116,7 +116,7 @@ fn a_frame_that_is_cut_short_or_too_long_is_none() {
 }
 
 #[test]
-fn frames_are_taken_or_refused_whatever_is_in_them() {
+fn frames_are_taken_or_refused_whatever_is_sent() {
     let (there, back) = (to_agent(), from_agent());
     let real: Vec<_> = there.iter().map(ToAgent::encode).chain(back.iter().map(FromAgent::encode)).collect();
     oxshmem_base::fuzz::mutated(&real, |bytes| {

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pes_have_put_is_taken_or_refused_whatever_it_is() {
+    fn what_pes_have_put_is_taken_or_refused_whatever_is_sent() {
         let given = |bytes: &[u8]| [&(bytes.len() as u64).to_le_bytes(), bytes].concat();
         let address = Address::from_bytes(&[7; 16]).unwrap().to_bytes();
         let real = [given(b""), given(&card("a.0", "vm").to_bytes()), given(&address), given(&[1; 1000])];

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_frames_or_refused_whatever_they_are() {
+    fn bytes_are_frames_or_refused_whatever_is_sent() {
         let real: Vec<_> = frames().iter().map(bytes).collect();
         oxshmem_base::fuzz::mutated(&real, |bytes| {
             let mut parsed = Frames::default();

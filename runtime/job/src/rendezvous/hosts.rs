@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn places_survive_the_way_and_others_do_no_harm() {
+    fn places_are_taken_or_refused_whatever_is_sent() {
         let server = OfferServer::open(1).unwrap();
         let here = Place::here(Some(&server), &Distribution::even(2));
         for place in [here.clone(), place("a", "b", "")] {

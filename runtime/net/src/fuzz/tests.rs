@@ -14,7 +14,7 @@ use crate::{
 const LEN: usize = 4096;
 
 #[test]
-fn batches_are_applied_or_refused_whatever_is_in_them() {
+fn batches_are_applied_or_refused_whatever_is_sent() {
     // The block before and the one behind are others', which nothing is to touch.
     let map = Arc::new(HostMap::new(3, 1 << 16).unwrap());
     let heap = Segment::new(SegmentId::Heap, Arc::clone(&map), 0, LEN);
@@ -36,7 +36,7 @@ fn batches_are_applied_or_refused_whatever_is_in_them() {
 }
 
 #[test]
-fn heads_are_performed_or_refused_whatever_they_ask() {
+fn heads_are_performed_or_refused_whatever_is_sent() {
     let map = Arc::new(HostMap::new(1, 1 << 16).unwrap());
     let heap = Segment::new(SegmentId::Heap, map, 0, LEN);
     let real: Vec<_> = heads().iter().map(|head| bytes_of(head)).collect();

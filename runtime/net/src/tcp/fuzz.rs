@@ -54,7 +54,7 @@ fn real() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn frames_are_served_or_refused_whatever_is_in_them() {
+fn frames_are_served_or_refused_whatever_is_sent() {
     // The block before and the one behind are others', which nothing is to touch.
     let map = Arc::new(HostMap::new(3, 1 << 16).unwrap());
     let heap = Segment::new(SegmentId::Heap, Arc::clone(&map), 0, LEN);

@@ -84,7 +84,7 @@ fn hand_over(worker: &Worker, bytes: &[u8]) {
 }
 
 #[test]
-fn messages_are_taken_or_dropped_whatever_is_in_them() {
+fn messages_are_taken_or_dropped_whatever_is_sent() {
     let Some((ends, workers)) = three(Duration::ZERO) else { return };
     let real = real();
     for (name, _) in HANDLERS {
