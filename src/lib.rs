@@ -83,7 +83,7 @@ pub use oxshmem_job::{Loss, Rendezvous};
 pub use oxshmem_net::{Link, Sent, Simulation};
 pub use oxshmem_ops::{
     BitwiseAmo, Cmp, Context, ContextOptions, ExtendedAmo, Lock, LockGuard, Private, Rejected, Serialized,
-    Shared, Signal, Sink, Source, StandardAmo, Wait,
+    Shared, Signal, Sink, Source, StandardAmo, Wait, detach,
     lock::{Locking, TryLocking},
     operation::{Fetch, Get, Put, PutNbi, PutSignal, PutSignalNbi, Update},
     order::Quiet,

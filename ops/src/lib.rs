@@ -16,7 +16,7 @@
 //! | [`lock`] | §9.13 locks |
 //! | [`stream`] | operations in the order of CUDA streams, not of OpenSHMEM |
 //! | [`buffer`] | what operations copy from and to |
-//! | [`operation`] | their futures |
+//! | [`operation`], [`detach`] | their futures, and those that go on without a task |
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, reason = "see `oxshmem_base::report`"))]
 
@@ -25,6 +25,7 @@ mod amo_types;
 mod blocks;
 pub mod buffer;
 pub mod context;
+mod detached;
 mod gathering;
 pub mod lock;
 pub mod members;
@@ -46,6 +47,7 @@ pub mod wait;
 pub use amo_types::{BitwiseAmo, ExtendedAmo, StandardAmo};
 pub use buffer::{Sink, Source};
 pub use context::{Context, ContextOptions, Private, Serialized, Shared};
+pub use detached::detach;
 pub use lock::{Lock, LockGuard};
 pub use members::Members;
 pub use operation::Rejected;

@@ -124,19 +124,15 @@ fn done(outcome: Result<(), Failure>) -> Outcome {
     outcome.map(|()| Verdict::Passed)
 }
 
-/// How many tests run at a time: twice as many as by default, as many of them wait most of their
-/// time.
-pub(crate) fn test_threads() -> String {
-    env::var("RUST_TEST_THREADS").unwrap_or_else(|_| (2 * processors()).to_string())
-}
-
 /// Unit tests, tests with several PEs and doctests. Tests find the programs they start by
 /// `OXSHMEM_BIN_DIR`.
 fn test() -> Outcome {
     let programs = target_dir()?.join("debug");
+    // Twice as many at a time as by itself, as many of them wait most of their time.
+    let threads = env::var("RUST_TEST_THREADS").unwrap_or_else(|_| (2 * processors()).to_string());
     let tests = Job::cargo("test --workspace --no-fail-fast")
         .env("OXSHMEM_BIN_DIR", programs)
-        .env("RUST_TEST_THREADS", test_threads())
+        .env("RUST_TEST_THREADS", threads)
         .limit(2400);
     let failed = Arc::new(Mutex::new(Failed::default()));
     let seen = Arc::clone(&failed);

@@ -14,10 +14,7 @@ use std::{
     future::poll_fn,
     mem,
     pin::Pin,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Weak},
     task::{Context as TaskContext, Poll, Wake, Waker},
 };
 
@@ -25,7 +22,7 @@ use oxshmem_base::{
     Error, Result,
     local::thread_local,
     sync::{Mutex, MutexGuard, lock},
-    turns::{Turns, in_turn},
+    turns::{Drives, Turns, in_turn},
     wakes::{Hold, StoredWaker},
 };
 use oxshmem_progress::activity::{self as board, Activity, Ahead, Call};
@@ -57,9 +54,7 @@ impl Registry {
 pub(super) struct LocalLock {
     seat: Arc<Seat>,
     machine: Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    /// How often the machine was to be driven since a thread began to poll it. The thread that
-    /// makes it 1 polls.
-    drives: AtomicUsize,
+    drives: Drives,
     registry: Arc<Registry>,
     key: (u32, usize),
 }
@@ -174,7 +169,7 @@ impl LocalLock {
         let local = Arc::new(Self {
             machine: Mutex::new(Box::pin(Arc::clone(&seat).serve())),
             seat,
-            drives: AtomicUsize::new(0),
+            drives: Drives::default(),
             registry: Arc::clone(&registry),
             key,
         });
@@ -310,24 +305,14 @@ impl LocalLock {
 
     /// Has the machine do what there is to do, on this thread unless another is at it.
     pub(super) fn drive(self: &Arc<Self>) {
-        // AcqRel: the thread that polls sees what was asked for before.
-        if self.drives.fetch_add(1, Ordering::AcqRel) != 0 {
-            return;
-        }
         let waker = Waker::from(Arc::clone(self));
         // Tasks that it sets free are woken when other threads can poll the machine: they may run
         // at once, and wait for it.
         let _hold = Hold::begin();
-        let mut seen = 1;
-        loop {
-            // This lock is free: only the thread that made `drives` 1 comes here. The machine never
-            // ends.
+        self.drives.drive(|| {
+            // This lock is free: one thread at a time drives the machine, which never ends.
             let _ = lock(&self.machine).as_mut().poll(&mut TaskContext::from_waker(&waker));
-            match self.drives.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => break,
-                Err(more) => seen = more,
-            }
-        }
+        });
     }
 }
 

@@ -4,7 +4,11 @@
 //! In one process a PE's step wakes another PE on the same thread, and that one's step the next.
 //! Nested, a chain of thousands of PEs would need as much stack; in turns it needs none.
 
-use std::{cell::RefCell, collections::VecDeque};
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 #[cfg(oxshmem_loom)]
 use crate::local::RefCellKey;
@@ -58,6 +62,29 @@ pub fn in_turn<T: 'static>(turns: &'static LocalKey<Turns<T>>, item: T, step: im
         });
     }
     panics.resume();
+}
+
+/// How often something was to be driven since a thread began to.
+#[derive(Debug, Default)]
+pub struct Drives(AtomicUsize);
+
+impl Drives {
+    /// Does `step` on this thread until no thread has called this since the last one began. If
+    /// another thread is doing that, it does one more, and this one returns at once.
+    pub fn drive(&self, mut step: impl FnMut()) {
+        // AcqRel: the thread that does the step sees what was there before the call.
+        if self.0.fetch_add(1, Ordering::AcqRel) != 0 {
+            return;
+        }
+        let mut seen = 1;
+        loop {
+            step();
+            match self.0.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => break,
+                Err(more) => seen = more,
+            }
+        }
+    }
 }
 
 #[cfg(all(test, not(oxshmem_loom)))]

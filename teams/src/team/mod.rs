@@ -367,8 +367,17 @@ impl Team {
         self.core.check_awaited(call)
     }
 
-    /// Whether the team has lost a member, as far as this PE knows.
-    #[doc(hidden)]
+    /// Whether the team has lost a member, as far as this PE knows. All its collectives fail then,
+    /// without waiting.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// assert!(!world.team().is_revoked());
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
     pub fn is_revoked(&self) -> bool {
         self.core.group.revoked().is_some()
     }
