@@ -1,5 +1,7 @@
 //! Arrays beside vectors: random calls, near, far and over a modelled network.
 
+use std::{future::Future, pin::pin};
+
 use oxshmem::{
     ClusterOptions, Link, LocalCluster, Result, World,
     collections::{Array, Layout},
@@ -168,6 +170,49 @@ proptest! {
     fn an_array_is_as_a_vector(case in cases()) {
         let options = options(&case);
         LocalCluster::run_with(case.n, options, |world| play(world, case.clone())).unwrap();
+    }
+}
+
+/// Polls a future for a few times, and drops it.
+async fn for_a_while(future: impl Future, polls: usize) {
+    let mut future = pin!(future);
+    for _ in 0..=polls {
+        if futures::poll!(future.as_mut()).is_ready() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn batches_may_be_dropped_at_each_of_their_polls() {
+    const LEN: usize = 3000;
+    for (hosts, link) in [(1, false), (2, false), (2, true)] {
+        let options = ClusterOptions::default().hosts(hosts);
+        let options = if link { options.link(Link::default()) } else { options };
+        let played = LocalCluster::run_with(2, options, async |world| {
+            let counts = Array::<u64>::with_layout(&world, LEN, Layout::Cyclic).await?;
+            let values = Array::<u64>::with_layout(&world, LEN, Layout::Cyclic).await?;
+            let mut added = 0;
+            for polls in 0..if world.my_pe() == 1 { 20 } else { 0 } {
+                for_a_while(counts.add_all((0..LEN).map(|index| (index, 1))), polls).await;
+                for_a_while(values.scatter((0..LEN).map(|index| (index, polls as u64))), polls).await;
+                for_a_while(counts.gather(0..LEN), polls).await;
+                counts.add_all((0..LEN).map(|index| (index, 1))).await?;
+                added += 1;
+                // Those that were dropped have added some, from the first one on.
+                let sums = counts.gather(0..LEN).await?;
+                assert!(sums.is_sorted_by(|before, after| before >= after), "{sums:?}");
+                assert!((added..=2 * added).contains(&sums[0]) && sums[LEN - 1] >= added, "{sums:?}");
+                values.quiet().await?;
+                let written = values.gather(0..LEN).await?;
+                let new = written.partition_point(|value| *value == polls as u64);
+                assert!(written[new..].iter().all(|value| *value < polls as u64), "{written:?}");
+            }
+            world.barrier_all().await?;
+            world.finalize().await
+        });
+        played.unwrap();
     }
 }
 

@@ -37,7 +37,7 @@ const OPEN_TRAITS: [(&str, &str); 9] = [
 
 /// Safe items that are left out of the documentation of what users work with, and why they break
 /// nothing.
-const HIDDEN: [(&str, &str); 38] = [
+const HIDDEN: [(&str, &str); 37] = [
     ("Bare", "its copies are `unsafe`"),
     ("allocation", "what changes the heap behind it is `unsafe`"),
     ("alone", "a device with memory of its own"),
@@ -54,7 +54,6 @@ const HIDDEN: [(&str, &str); 38] = [
     ("handle", "it completes and closes a context, as its owner may"),
     ("inside", "it checks bounds and alignment"),
     ("into_allocation", "the handle, which goes on as what it is"),
-    ("is_revoked", "a question"),
     ("is_idle", "a question"),
     ("is_whole", "a question"),
     ("made_from", "a team, which its context keeps"),

@@ -1,5 +1,6 @@
 //! Jobs that go on when a PE is lost: `oshrun --on-loss=continue`, and programs that ask for it.
 
+mod collections;
 #[path = "../common/mod.rs"]
 mod common;
 mod devices;

@@ -24,7 +24,7 @@ const FROM_DEBIAN: [&str; 5] = [
     "libc6-dev-arm64-cross",
 ];
 /// What is tested there: all but the launcher, whose tests are of times, and xtask.
-const PACKAGES: [&str; 10] = [
+const PACKAGES: [&str; 11] = [
     "oxshmem",
     "oxshmem-base",
     "oxshmem-job",
@@ -34,6 +34,7 @@ const PACKAGES: [&str; 10] = [
     "oxshmem-spaces",
     "oxshmem-ops",
     "oxshmem-teams",
+    "oxshmem-collections",
     "oxshmem-capi",
 ];
 /// By which names tests call compilers, and what these are here.

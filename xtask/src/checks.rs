@@ -72,6 +72,7 @@ pub(crate) fn sanitize(threads: bool) -> Outcome {
         "oxshmem",
         "oxshmem-ops",
         "oxshmem-teams",
+        "oxshmem-collections",
         "oxshmem-net",
         "oxshmem-progress",
         "oxshmem-memory",
