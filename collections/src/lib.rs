@@ -9,7 +9,7 @@
 //! | [`Array`] | elements that are distributed over all PEs, by index |
 //! | [`Channel`], [`Broadcast`] | messages from many PEs to one, and from one to all |
 //! | [`Map`] | keys with values, that are distributed over all PEs by a hash |
-//! | [`Semaphore`], [`RwLock`], [`OnceCell`], [`Notify`] | what tasks of all PEs wait for together |
+//! | [`Semaphore`], [`RwLock`], [`OnceCell`], [`Notify`] | what tasks of all PEs wait for |
 
 mod array;
 mod channel;

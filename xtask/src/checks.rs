@@ -10,7 +10,6 @@ use std::{
 use crate::{
     debian, programs,
     run::{Failure, Job, Outcome, Verdict, target_dir},
-    verify,
 };
 
 /// Every interleaving of the engine, the doorbell, the op set and the queue of a team. Optimised,
@@ -188,7 +187,7 @@ const ON_HOSTS: [(&str, &[&str]); 10] = [
     ("statics", &[]),
 ];
 
-/// Those of them that run over UCX too, besides the tests of `hosts`: the others do the same there
+/// Which of them run over UCX too, besides the tests of `hosts`: the others would do the same there
 /// with another net below.
 const OVER_UCX: [&str; 5] = ["cancel_operations", "collectives", "operations", "world", "point_to_point"];
 

@@ -94,7 +94,7 @@ impl<T: Element> OnceCell<T> {
     /// value, and another one computes it.
     ///
     /// # Errors
-    /// Those of [`get_or_init`](Self::get_or_init), and inside of them that of `init`.
+    /// The errors of [`get_or_init`](Self::get_or_init), and inside of them that of `init`.
     ///
     /// ```
     /// # use oxshmem::{collections::OnceCell, prelude::*};

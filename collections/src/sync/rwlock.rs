@@ -25,8 +25,8 @@ const ALL: u32 = 1 << 29;
 /// `tokio::sync::RwLock` in one process.
 ///
 /// Requests are served in their order, so that a task that waits to write is not overtaken by those
-/// that read. A guard has a copy of the value; one to write sends it back when it is dropped. Clones
-/// are of the same lock.
+/// that read. A guard has a copy of the value; one to write sends it back when it is dropped.
+/// Clones are of the same lock.
 ///
 /// In a job that goes on after a loss, calls that would have to wait fail with `PeLost` once a PE
 /// of the team is lost, since it may have had the lock.
@@ -155,8 +155,8 @@ impl<T> Deref for RwLockReadGuard<T> {
     }
 }
 
-/// The value of an [`RwLock`], for one task alone. If that has changed it, it is sent back when this
-/// is dropped. That does not wait, and no task gets the lock before.
+/// The value of an [`RwLock`], for one task alone. If that has changed it, it is sent back when
+/// this is dropped. That does not wait, and no task gets the lock before.
 #[must_use = "the value is sent back when this is dropped"]
 #[derive(Debug)]
 pub struct RwLockWriteGuard<T: Element> {
@@ -168,7 +168,7 @@ pub struct RwLockWriteGuard<T: Element> {
 }
 
 impl<T: Element> RwLockWriteGuard<T> {
-    /// Sends the value back and gives the lock to the next: ready when that is done, with the errors
+    /// Sends the value back and gives the lock to the next: ready when that is done, with errors
     /// that a drop has no place for. It goes on if the future is dropped.
     ///
     /// # Errors

@@ -50,7 +50,7 @@ impl Semaphore {
     /// The most permits that a semaphore can have.
     pub const MAX_PERMITS: usize = 1 << 60;
 
-    /// A semaphore with so many permits, of which all PEs give the same number. Collective over the
+    /// A semaphore with this many permits, the same number on all PEs. Collective over the
     /// PEs of a world or a space.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Semaphore {
         self.acquire_many(1).await
     }
 
-    /// Gets this many permits, once there are so many.
+    /// Gets this many permits, once they are there.
     ///
     /// # Errors
     /// The errors of [`acquire`](Self::acquire).
