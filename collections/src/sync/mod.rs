@@ -1,9 +1,9 @@
 //! [`Semaphore`], [`RwLock`], [`OnceCell`] and [`Notify`]: what tasks of all PEs wait for together.
 //!
 //! They are named as tokio's, and behave as those do, but that their calls reach another PE and so
-//! may fail. Each keeps a few words on PE 0 of its team, a [`Board`], which calls change by atomics.
-//! A task that has to wait counts itself there, and is woken by what changes the words. What drops
-//! a guard or a future does not wait: the steps that are left go on by [`detach`].
+//! may fail. Each keeps a few words on PE 0 of its team, a [`Board`], which calls change by
+//! atomics. A task that has to wait counts itself there, and is woken by what changes the words.
+//! What drops a guard or a future does not wait: the steps that are left go on by [`detach`].
 
 mod board;
 mod notify;
