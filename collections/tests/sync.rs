@@ -127,7 +127,7 @@ async fn values(world: World, case: Case) -> Result<()> {
         let mut written = 0;
         for _ in 0..case.rounds {
             let polls = random(&mut seed) % 6;
-            if random(&mut seed) % 2 == 0 {
+            if random(&mut seed).is_multiple_of(2) {
                 let value = match random(&mut seed) % 3 {
                     0 => Some(lock.read().await?),
                     1 => lock.try_read().await?,
@@ -135,7 +135,7 @@ async fn values(world: World, case: Case) -> Result<()> {
                 };
                 let Some(value) = value else { continue };
                 assert!(value.iter().all(|word| *word == value[0]), "{:?}", *value);
-                if random(&mut seed) % 2 == 0 {
+                if random(&mut seed).is_multiple_of(2) {
                     value.unlock().await?;
                 }
                 continue;
@@ -232,7 +232,7 @@ async fn notices(world: World, case: Case) -> Result<()> {
                 if ctx.compare_swap(things.at(0), there, there - 1, 0).await? == there {
                     ctx.fetch_inc(things.at(1), 0).await?;
                 }
-            } else if random(&mut seed) % 2 == 0 {
+            } else if random(&mut seed).is_multiple_of(2) {
                 notify.notified().await?;
             } else {
                 drop(for_a_while(notify.notified(), random(&mut seed) % 8).await);

@@ -76,6 +76,39 @@ fn oshtop_shows_once_what_each_pe_is_in_and_does_as_json_and_as_text() {
 }
 
 #[test]
+fn what_a_job_does_is_recorded_until_it_ends_and_drawn() {
+    let folder = std::env::temp_dir().join(format!("oshtop-record-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("record");
+    let path = file.to_str().expect("text");
+    let running = busy("-np 3");
+    let job = running.child.id().to_string();
+    view(&job, 3);
+    let mut recording = Command::new(env!("CARGO_BIN_EXE_oshtop"))
+        .args([&job, "--record", path, "--interval", "0.1"])
+        .spawn()
+        .expect("it runs");
+    let lines = || std::fs::read_to_string(path).unwrap_or_default().lines().count();
+    eventually("some lines", || (lines() >= 3).then_some(()));
+    running.signal(libc::SIGKILL);
+    let ended = eventually("the end of the job is seen", || recording.try_wait().expect("it is a child"));
+    assert!(ended.success(), "{ended}");
+
+    let text = std::fs::read_to_string(path).expect("it was written");
+    let line: Value = serde_json::from_str(text.lines().nth(1).expect("a line")).expect("JSON");
+    assert_eq!((&line["pes"], line["table"].as_array().map(Vec::len)), (&3.into(), Some(3)));
+    let (good, picture) = oshtop(&["--picture", path]);
+    assert!(good && picture.starts_with("<svg ") && picture.contains("launch_pe busy"), "{picture}");
+    // A line that was cut off is left out, and another file is refused.
+    std::fs::write(path, &text[..text.len() - 20]).expect("it is written");
+    assert!(oshtop(&["--picture", path]).0);
+    std::fs::write(path, "{}\n").expect("it is written");
+    let refused = oshtop(&["--picture", path]);
+    assert_eq!(refused, (false, format!("oshtop: {path}: line 1 is not of oshtop --record\n")));
+    std::fs::remove_dir_all(folder).expect("it is there");
+}
+
+#[test]
 fn a_program_and_arguments_that_a_terminal_would_obey_are_shown_and_not_done() {
     let bad = "\u{1b}[2J\n\u{9b}31m";
     let mut command = split("-np 2 pe busy");

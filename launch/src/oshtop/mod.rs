@@ -1,10 +1,14 @@
-//! `oshtop`: what the PEs of a job do, live in the terminal or once as text or JSON.
+//! `oshtop`: what the PEs of a job do, live in the terminal, once as text or JSON, or over time in a
+//! file and as a picture.
 
 mod columns;
+mod picture;
+mod record;
 mod screen;
 
 use std::{
     io::{self, Write},
+    path::PathBuf,
     process::ExitCode,
     time::Duration,
 };
@@ -43,6 +47,15 @@ pub struct TopOptions {
     #[arg(long, requires = "once")]
     pub json: bool,
 
+    /// Writes it to this file, a line of JSON each time, until the job ends
+    #[arg(long, value_name = "FILE", conflicts_with = "once")]
+    pub record: Option<PathBuf>,
+
+    /// Prints a picture (SVG) of what --record has written to this file: operations, bytes, waits
+    /// and memory over time
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["job", "once", "record"])]
+    pub picture: Option<PathBuf>,
+
     /// Looks for this many seconds each time
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     pub interval: Duration,
@@ -64,19 +77,26 @@ pub fn command() -> clap::Command {
 /// The whole program, from its arguments to its exit status.
 pub fn main() -> ExitCode {
     let options: TopOptions = options();
-    let outcome = choose(jobs(), options.job).and_then(|job| {
-        let shown = match options.once {
-            true => once(&job, &options),
-            false => screen::run(&job, options.interval),
-        };
-        shown.map_err(|error| format!("cannot write to the terminal: {error}"))
-    });
-    match outcome {
+    match run(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             report(format_args!("oshtop: {why}"));
             ExitCode::from(2)
         }
+    }
+}
+
+fn run(options: &TopOptions) -> Result<(), String> {
+    let failed = |error| format!("cannot write to the terminal: {error}");
+    if let Some(file) = &options.picture {
+        return print(&record::picture(file)?).map_err(failed);
+    }
+    let job = choose(jobs(), options.job)?;
+    match &options.record {
+        Some(file) => record::record(&job, file, options.interval)
+            .map_err(|error| format!("cannot write to {}: {error}", file.display())),
+        None if options.once => once(&job, options).map_err(failed),
+        None => screen::run(&job, options.interval).map_err(failed),
     }
 }
 
@@ -99,6 +119,10 @@ fn choose(mut jobs: Vec<LiveJob>, asked: Option<u32>) -> Result<LiveJob, String>
 fn once(job: &LiveJob, options: &TopOptions) -> io::Result<()> {
     let view = Sampler::new(job).sample_for(options.interval);
     let text = if options.json { format!("{:#}\n", view.json(job)) } else { text(job, &view) };
+    print(&text)
+}
+
+fn print(text: &str) -> io::Result<()> {
     match io::stdout().write_all(text.as_bytes()) {
         // A reader that has seen enough, such as `head`, is no failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
