@@ -1,9 +1,9 @@
 //! An HTTP service on every PE, in front of one store of values and counters in the symmetric
 //! memory of all.
 //!
-//! A request may go to any PE. The store is two hash maps over all PEs (`store.rs`), whose calls are
-//! awaited between the awaits on sockets; `server.rs` says what can be asked. By default every PE
-//! also runs clients, which check every answer; in the end no increment may be lost. Ctrl-c ends
+//! A request may go to any PE. The store is two hash maps over all PEs (`store.rs`), whose calls
+//! are awaited between the awaits on sockets; `server.rs` says what can be asked. By default every
+//! PE also runs clients, which check every answer; in the end no increment may be lost. Ctrl-c ends
 //! the service: requests under way are answered, then the PEs finalize.
 //!
 //! ```text

@@ -2,9 +2,9 @@
 //!
 //! Every PE reads its share of the bytes, whatever the number of files, and counts it in a hash map
 //! of its own. Then it adds its counts to a [`Map`], which keeps each word on one of the PEs. Many
-//! words are under way at a time, and no PE waits for another. Each PE sends the most frequent words
-//! of its part to PE 0 over a [`Channel`]. At the end PE 0 counts the same files by itself, and the
-//! map must have the same words with the same counts.
+//! words are under way at a time, and no PE waits for another. Each PE sends the most frequent
+//! words of its part to PE 0 over a [`Channel`]. At the end PE 0 counts the same files by itself,
+//! and the map must have the same words with the same counts.
 //!
 //! ```text
 //! oshrun -np 4 target/release/examples/wordcount [--slots N] [--top N] [--times N] [FILES OR FOLDERS...]
