@@ -26,7 +26,8 @@ impl Word {
             Some(start) => start.copy_from_slice(text.as_bytes()),
             None => {
                 let (start, end) = bytes.split_at_mut(SIZE - size_of::<u128>());
-                let cut = text.floor_char_boundary(start.len());
+                // No character is divided.
+                let cut = (0..=start.len()).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
                 start[..cut].copy_from_slice(&text.as_bytes()[..cut]);
                 end.copy_from_slice(&hash(text).to_le_bytes());
                 end[size_of::<u128>() - 1] = LONGER;
