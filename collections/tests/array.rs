@@ -19,6 +19,8 @@ enum Step {
     Update(usize),
     Gather(Vec<usize>),
     Scatter(Vec<(usize, u64)>),
+    PutRange(usize, Vec<u64>),
+    GetRange(std::ops::Range<usize>),
     /// By all PEs.
     AddAll(Vec<(usize, u64)>),
     Fill(u64),
@@ -35,6 +37,10 @@ fn steps(len: usize) -> impl Strategy<Value = Vec<(usize, Step)>> {
     let (index, value) = (0..len, 0_u64..1000);
     let pair = (index.clone(), value.clone());
     let pairs = prop::collection::vec(pair.clone(), 0..30);
+    let range = (0..=len, 0..=len).prop_map(|(a, b)| a.min(b)..a.max(b));
+    let values = range
+        .clone()
+        .prop_flat_map(|range| (Just(range.start), prop::collection::vec(0_u64..1000, range.len())));
     // A scatter has each index once.
     let unique = prop::collection::btree_map(index.clone(), value.clone(), 0..30);
     let step = prop_oneof![
@@ -45,6 +51,8 @@ fn steps(len: usize) -> impl Strategy<Value = Vec<(usize, Step)>> {
         index.clone().prop_map(Step::Update),
         prop::collection::vec(index, 0..30).prop_map(Step::Gather),
         unique.prop_map(|pairs| Step::Scatter(pairs.into_iter().collect())),
+        values.prop_map(|(start, values)| Step::PutRange(start, values)),
+        range.prop_map(Step::GetRange),
         pairs.prop_map(Step::AddAll),
         value.prop_map(Step::Fill),
         layouts().prop_map(Step::Redistribute),
@@ -121,6 +129,17 @@ async fn play(world: World, case: Case) -> Result<()> {
                 pairs.iter().for_each(|&(index, value)| model[index] = value);
                 if mine {
                     array.scatter(pairs).await?;
+                }
+            }
+            Step::PutRange(start, values) => {
+                if mine {
+                    array.put_range(start, &values);
+                }
+                model[start..start + values.len()].copy_from_slice(&values);
+            }
+            Step::GetRange(range) => {
+                if mine {
+                    assert_eq!(array.get_range(range.clone()).await?, model[range]);
                 }
             }
             Step::AddAll(pairs) => {
@@ -222,6 +241,16 @@ fn an_index_behind_the_end_is_a_panic() {
     let played = LocalCluster::run(1, |world| async move {
         let array = Array::<u8>::new(&world, 3).await?;
         drop(array.get(3));
+        world.finalize().await
+    });
+    played.unwrap();
+}
+
+#[test]
+#[should_panic(expected = "elements 2..4 of an array of 3")]
+fn a_range_behind_the_end_is_a_panic() {
+    let played = LocalCluster::run(1, |world| async move {
+        Array::<u8>::new(&world, 3).await?.put_range(2, &[1, 2]);
         world.finalize().await
     });
     played.unwrap();

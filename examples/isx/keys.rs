@@ -58,11 +58,6 @@ impl Grouped {
         Self { keys: grouped, starts }
     }
 
-    /// How many keys go to each PE.
-    pub(crate) fn counts(&self) -> Vec<u64> {
-        self.starts.windows(2).map(|pair| (pair[1] - pair[0]) as u64).collect()
-    }
-
     /// The keys for `pe`.
     pub(crate) fn of(&self, pe: usize) -> &[u32] {
         let range: Range<usize> = self.starts[pe]..self.starts[pe + 1];
@@ -70,10 +65,14 @@ impl Grouped {
     }
 }
 
-/// What the keys of all PEs must have in common before and after: their number and sum, and their
-/// exclusive or.
-pub(crate) fn tally(keys: &[u32]) -> ([u64; 2], u64) {
-    let sum = keys.iter().map(|&key| u64::from(key)).sum();
-    let xor = keys.iter().fold(0, |xor, &key| xor ^ u64::from(key));
-    ([keys.len() as u64, sum], xor)
+/// What a set of keys has in common with its permutations: their number, sum, and exclusive or.
+pub(crate) type Tally = [u64; 3];
+
+pub(crate) fn tally(keys: &[u32]) -> Tally {
+    keys.iter().fold([0; 3], |tally, &key| together(tally, [1, key.into(), key.into()]))
+}
+
+/// The tally of two sets together.
+pub(crate) fn together(a: Tally, b: Tally) -> Tally {
+    [a[0] + b[0], a[1] + b[1], a[2] ^ b[2]]
 }

@@ -5,13 +5,13 @@
 //! equal ranges of their values, its *bucket*. A sort has four phases:
 //!
 //! 1. *group*: a PE brings its keys into the order of the PEs that they go to, and counts them.
-//! 2. *offsets*: `sum_exscan` over the counts tells each PE where in every bucket its keys begin,
-//!    `alltoall` how many its own bucket gets. Both are under way together.
-//! 3. *exchange*: one put-with-signal for each PE. The signal adds the number of keys, so that a
-//!    bucket's owner waits for their sum: no barrier, and no message but the keys.
+//! 2. *offsets*: the PE adds each count to the number of keys in that bucket. What the number was
+//!    before is where its keys begin there.
+//! 3. *exchange*: the PE writes its keys to each bucket, in one piece.
 //! 4. *sort*: each PE sorts its bucket.
 //!
-//! After every sort it is checked that buckets are sorted and follow each other, and that the keys
+//! Buckets and numbers are each an [`Array`](oxshmem::collections::Array) over all PEs. After every
+//! sort it is checked that the keys of each bucket are sorted and in its range, and that the keys
 //! are still the same: their number, sum and exclusive or.
 //!
 //! ```text
@@ -25,7 +25,7 @@ use std::{error::Error, process::ExitCode, time::Duration};
 
 use clap::{Parser, value_parser};
 use keys::Generator;
-use oxshmem::prelude::*;
+use oxshmem::{collections::Array, prelude::*};
 use sort::{PHASES, Sorter};
 
 #[derive(Parser)]
@@ -54,10 +54,10 @@ async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {
     let (n, keys) = (world.n_pes(), options.keys as usize);
     let mut sorter = Sorter::new(world, keys).await?;
     let mut generator = Generator::new(options.seed, world.my_pe());
-    let times = world.alloc::<f64>(PHASES.len() + 1).await?;
+    let times = Array::<[f64; PHASES.len() + 1]>::new(world, n).await?;
 
     // The first sort touches memory for the first time.
-    let mut all = vec![Vec::new(); times.len()];
+    let mut all = vec![Vec::new(); PHASES.len() + 1];
     for iteration in 0..=options.iterations {
         let made = generator.keys(keys);
         world.team().sync().await?;
@@ -67,10 +67,11 @@ async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {
         // A phase takes as long as it does on the slowest PE.
         let total = phases.iter().sum::<Duration>();
         let seconds: Vec<f64> = phases.iter().chain([&total]).map(Duration::as_secs_f64).collect();
-        times.view().write(&seconds);
-        world.team().max_reduce(&times, &times).await?;
+        times.fill_with(|_| std::array::from_fn(|phase| seconds[phase])).await?;
+        let slowest = |a: [f64; _], b: [f64; _]| std::array::from_fn(|phase| a[phase].max(b[phase]));
+        let slowest = times.reduce([0.0; _], slowest).await?;
         if iteration > 0 {
-            all.iter_mut().zip(times.view().to_vec()).for_each(|(all, time)| all.push(time));
+            all.iter_mut().zip(slowest).for_each(|(all, time)| all.push(time));
         }
     }
 

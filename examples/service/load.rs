@@ -11,13 +11,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures::TryStreamExt;
 use hdrhistogram::Histogram;
 use http_body_util::{BodyExt, Full};
 use hyper::{
     Method, Request, StatusCode, body::Bytes, client::conn::http1, client::conn::http1::SendRequest,
 };
 use hyper_util::rt::TokioIo;
-use oxshmem::prelude::*;
+use oxshmem::{
+    collections::{Array, Channel, Serde},
+    prelude::*,
+};
 use tokio::{net::TcpStream, sync::watch, task::JoinSet};
 
 use crate::{picture::svg, store::LONGEST};
@@ -26,6 +30,8 @@ pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
 /// Clients of each PE.
 const CLIENTS: u64 = 4;
+/// Words of room for what a PE sends to PE 0 at a time.
+const ROOM: usize = 1024;
 /// Counters that all clients increment.
 const COUNTERS: u64 = 16;
 /// Values that each client has for itself.
@@ -51,7 +57,7 @@ pub(crate) async fn run(
     picture: Option<&Path>,
 ) -> Result<(), Failure> {
     let (me, n) = (world.my_pe(), world.n_pes());
-    let acknowledged = world.alloc_zeroed::<u64>(1).await?;
+    let acknowledged = Array::new(world, 1).await?;
     world.barrier_all().await?;
     let begin = Instant::now();
 
@@ -67,24 +73,23 @@ pub(crate) async fn run(
     let mut latencies = histogram()?;
     while let Some(client) = clients.join_next().await {
         let client = client??;
-        world.context().add(acknowledged.at(0), client.increments, 0).await?;
+        acknowledged.add(0, client.increments).await?;
         latencies.add(client.latencies)?;
     }
-    world.barrier_all().await?;
+    acknowledged.sync().await?;
     let elapsed = begin.elapsed();
 
-    // The latencies of all PEs, for PE 0, as values with their counts. The first count of 0 ends
-    // the list.
-    let recorded = world.alloc_zeroed::<[u64; 2]>(latencies.distinct_values()).await?;
-    for (at, it) in latencies.iter_recorded().enumerate() {
-        recorded.at(at).store([it.value_iterated_to(), it.count_at_value()]);
+    // The latencies of the other PEs, for PE 0, as values with their counts.
+    let (sender, receiver) = Channel::with_codec::<_, Serde<Vec<(u64, u64)>>>(world, 0, ROOM).await?;
+    if me != 0 {
+        let recorded = latencies.iter_recorded().map(|it| (it.value_iterated_to(), it.count_at_value()));
+        sender.send(recorded.collect()).await?;
     }
-    world.barrier_all().await?;
-    if me == 0 {
-        let mut all = histogram()?;
-        for pe in 0..n {
-            let theirs = world.context().get(&recorded, pe).await?;
-            for [value, count] in theirs.into_iter().take_while(|&[_, count]| count > 0) {
+    drop(sender);
+    if let Some(mut receiver) = receiver {
+        let mut all = latencies;
+        while let Some(recorded) = receiver.try_next().await? {
+            for (value, count) in recorded {
                 all.record_n(value, count)?;
             }
         }
@@ -104,7 +109,7 @@ pub(crate) async fn run(
             println!("the latencies are drawn in {}", file.display());
         }
         check_metrics(services[0], all.len() / n as u64).await?;
-        let (increments, mut client, mut sum) = (acknowledged.at(0).load(), Client::new(services, 0)?, 0);
+        let (increments, mut client, mut sum) = (acknowledged.get(0).await?, Client::new(services, 0)?, 0);
         for counter in 0..COUNTERS {
             let (status, body) =
                 client.send(counter as usize % n, Method::GET, &counter_path(counter), "").await?;

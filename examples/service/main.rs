@@ -1,11 +1,10 @@
 //! An HTTP service on every PE, in front of one store of values and counters in the symmetric
 //! memory of all.
 //!
-//! A request may go to any PE. Its service reads and writes the key where it lives, by one-sided
-//! operations that are awaited between the awaits on sockets: `store.rs` says how that is correct,
-//! `server.rs` what can be asked. By default every PE also runs clients, which check every answer;
-//! in the end no increment may be lost. Ctrl-c ends the service: requests under way are answered,
-//! then the PEs finalize.
+//! A request may go to any PE. The store is two hash maps over all PEs (`store.rs`), whose calls
+//! are awaited between the awaits on sockets; `server.rs` says what can be asked. By default every
+//! PE also runs clients, which check every answer; in the end no increment may be lost. Ctrl-c ends
+//! the service: requests under way are answered, then the PEs finalize.
 //!
 //! ```text
 //! oshrun -np 4 target/release/examples/service                    # 400 requests a PE, then ends
@@ -33,7 +32,7 @@ use std::{
 use clap::{Parser, value_parser};
 use load::{Failure, Until};
 use monitor::Monitor;
-use oxshmem::prelude::*;
+use oxshmem::{collections::Array, prelude::*};
 use store::Store;
 use tokio::{net::TcpListener, sync::watch};
 
@@ -47,7 +46,7 @@ struct Options {
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     address: IpAddr,
 
-    /// Keys that each PE has room for
+    /// Values, and counters, for which there is room on each PE
     #[arg(long, default_value_t = 1024, value_parser = value_parser!(u32).range(1..))]
     slots: u32,
 
@@ -76,7 +75,7 @@ async fn main() -> ExitCode {
 
 async fn run(world: &World, options: Options) -> Result<(), Failure> {
     let me = world.my_pe();
-    let store = Store::new(world, options.slots as usize).await?;
+    let store = Store::new(world, options.slots as usize * world.n_pes()).await?;
     let listener = TcpListener::bind((options.address, 0)).await?;
     let here = listener.local_addr()?;
     println!("PE {me} serves http://{here}");
@@ -109,19 +108,15 @@ async fn run(world: &World, options: Options) -> Result<(), Failure> {
 
 /// The addresses of all PEs, of which this PE's is `here`. Collective.
 async fn exchange(world: &World, here: SocketAddr) -> Result<Vec<SocketAddr>, Failure> {
-    let (me, n) = (world.my_pe(), world.n_pes());
-    let addresses = world.alloc_zeroed::<[u8; ADDRESS]>(n).await?;
+    let addresses = Array::new(world, world.n_pes()).await?;
     let mut text = [0; ADDRESS];
     write!(&mut text[..], "{here}")?;
-    for pe in 0..n {
-        world.context().put(addresses.at(me), text, pe).await?;
-    }
-    world.barrier_all().await?;
+    addresses.fill_with(|_| text).await?;
     let parse = |text: [u8; ADDRESS]| {
         let end = text.iter().position(|&byte| byte == 0).unwrap_or(ADDRESS);
         Ok(std::str::from_utf8(&text[..end])?.parse()?)
     };
-    addresses.view().to_vec().into_iter().map(parse).collect()
+    addresses.to_vec().await?.into_iter().map(parse).collect()
 }
 
 /// Tells `stop` when this PE or another is interrupted, and in the first case tells the others.

@@ -82,23 +82,17 @@ async fn respond(
         return Ok(Response::new(Full::from(monitor.render())));
     }
     let begin = Instant::now();
-    // When a client goes away its request is dropped. A task of its own goes on, so that what it
-    // does to the store is done to the end.
-    let answer = match tokio::spawn(answer(store, request)).await {
-        Ok(Ok((status, body))) => (status, body),
-        Ok(Err(refusal)) => {
-            let status = match refusal {
-                Refusal::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
-                Refusal::Full => StatusCode::INSUFFICIENT_STORAGE,
-                Refusal::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            };
-            (status, Bytes::from(format!("{refusal}\n")))
-        }
-        Err(panic) => (StatusCode::INTERNAL_SERVER_ERROR, Bytes::from(format!("{panic}\n"))),
-    };
-    monitor.answered(answer.0, begin);
-    let mut response = Response::new(Full::new(answer.1));
-    *response.status_mut() = answer.0;
+    let (status, body) = answer(store, request).await.unwrap_or_else(|refusal| {
+        let status = match refusal {
+            Refusal::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::Failed(oxshmem::Error::CollectionFull { .. }) => StatusCode::INSUFFICIENT_STORAGE,
+            Refusal::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        (status, Bytes::from(format!("{refusal}\n")))
+    });
+    monitor.answered(status, begin);
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
     Ok(response)
 }
 
@@ -125,7 +119,7 @@ async fn answer(store: Store, request: Request<Incoming>) -> Result<(StatusCode,
     } else if let Some(key) = path.strip_prefix("/counters/").map(str::as_bytes) {
         match head.method {
             Method::GET => return Ok(found(store.counter(key).await?.map(number))),
-            Method::POST => return Ok(found(Some(number(store.add(key, 1).await?)))),
+            Method::POST => return Ok(found(Some(number(store.increment(key).await?)))),
             _ => {}
         }
     } else {

@@ -1,9 +1,11 @@
 //! Many elements at once, which travel together.
 
+use std::ops::Range;
+
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use oxshmem_base::Result;
 use oxshmem_ops::{BitwiseAmo, SessionOptions, StandardAmo, operation::Update};
-use oxshmem_spaces::{Element, SymRef};
+use oxshmem_spaces::{Element, SymRef, SymView};
 
 use super::Array;
 
@@ -85,6 +87,71 @@ impl<T: Element> Array<T> {
     /// ```
     pub async fn scatter(&self, elements: impl IntoIterator<Item = (usize, T)>) -> Result<()> {
         self.all(elements, |at, value, pe| self.ctx.p(at, value, pe)).await
+    }
+
+    /// Reads the elements of a range, block by block.
+    ///
+    /// # Errors
+    /// The errors of [`get`](Self::get).
+    ///
+    /// # Panics
+    /// If the array has no such range.
+    pub async fn get_range(&self, range: Range<usize>) -> Result<Vec<T>> {
+        let mut values = vec![T::zeroed(); range.len()];
+        let session = self.ctx.session(SessionOptions::new().batch());
+        let gets: Vec<_> = self.runs(range).map(|(run, pe)| self.ctx.get(run, pe)).collect();
+        drop(session);
+        let mut rest = &mut values[..];
+        for get in gets {
+            let run = get.await?;
+            let (values, behind) = rest.split_at_mut(run.len());
+            values.copy_from_slice(&run);
+            rest = behind;
+        }
+        Ok(values)
+    }
+
+    /// Writes the elements from `start` on, block by block. `values` is no longer needed when the
+    /// call returns. They are there when [`quiet`](Self::quiet) is ready, which has the errors.
+    ///
+    /// # Panics
+    /// If the array has no such range.
+    ///
+    /// ```
+    /// # use oxshmem::{collections::Array, prelude::*};
+    /// # LocalCluster::run(2, |world| async move {
+    /// let array = Array::<u32>::new(&world, 10).await?;
+    /// if world.my_pe() == 0 {
+    ///     array.put_range(4, &[40, 50, 60]); // on both PEs
+    /// }
+    /// array.sync().await?;
+    /// assert_eq!(array.get_range(3..6).await?, [0, 40, 50]);
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    pub fn put_range(&self, start: usize, values: &[T]) {
+        let session = self.ctx.session(SessionOptions::new().batch());
+        let mut rest = values;
+        for (run, pe) in self.runs(start..start + values.len()) {
+            let (values, behind) = rest.split_at(run.len());
+            // It has begun, and `quiet` reports what becomes of it.
+            drop(self.ctx.put(run, values, pe));
+            rest = behind;
+        }
+        drop(session);
+    }
+
+    /// The elements of a range: those that follow each other on a PE, with that PE, in their order.
+    fn runs(&self, range: Range<usize>) -> impl Iterator<Item = (SymView<'_, T>, usize)> {
+        let Range { mut start, end } = range;
+        assert!(start <= end && end <= self.len(), "elements {start}..{end} of an array of {}", self.len());
+        std::iter::from_fn(move || {
+            let (pe, place) = (start < end).then(|| self.place_of(start))?;
+            let run = self.placement.run(place).min(end - start);
+            start += run;
+            Some((self.parts.slice(place..place + run), pe))
+        })
     }
 
     /// Begins `each` on all elements, and completes them batch by batch.

@@ -13,16 +13,22 @@
 //! unless PEs are lost and replaced many times: what they had comes back with `grow` and `clear`
 //! alone.
 //!
+//! One operation of a PE at a time takes nodes from a stack: of several that try at once only one
+//! succeeds. Nodes that were never in use follow each other, so it takes several of them by one
+//! compare-and-swap.
+//!
 //! A future may be dropped while its node is being written or made known. What is under way is kept
 //! with the node then, and completed before the next operation that takes a node.
 
 use std::{
     future::poll_fn,
     mem,
+    ops::Range,
     sync::{Mutex, MutexGuard, PoisonError},
     task::{Context as TaskContext, Poll},
 };
 
+use futures::lock::Mutex as AsyncMutex;
 use oxshmem_base::{Error, Result, wakes::StoredWaker};
 use oxshmem_ops::{
     Context,
@@ -48,12 +54,16 @@ pub(super) struct Pool {
     nodes: usize,
     /// What this PE has of each PE.
     mine: Vec<Mutex<Mine>>,
+    /// For each PE, what the operation has that takes nodes from its stack.
+    taking: Vec<AsyncMutex<()>>,
 }
 
 /// What a PE has of the nodes of another.
 #[derive(Debug)]
 struct Mine {
     free: Vec<u32>,
+    /// Whether several are being taken at once.
+    coming: bool,
     permits: usize,
     /// Operations, with a permit each, whose futures were dropped.
     dropped: Vec<(Option<u32>, UnderWay)>,
@@ -65,11 +75,11 @@ struct Mine {
 #[derive(Debug)]
 enum UnderWay {
     Writing(PutNbi<Vec<u64>>),
-    /// A compare-and-swap, and the node that is this PE's afterwards if it succeeds.
+    /// A compare-and-swap, and the nodes that are this PE's afterwards if it succeeds.
     Swapping {
         fetch: Fetch<u64>,
         expected: u64,
-        won: Option<u32>,
+        won: Range<u32>,
     },
 }
 
@@ -86,11 +96,12 @@ impl Pool {
     /// Nodes of `bytes` bytes, of which up to `in_use` are in use at a time on each PE. Collective.
     pub(super) async fn new(home: &impl Home, bytes: usize, in_use: usize) -> Result<Self> {
         let (n, width) = (home.home_team().n_pes(), bytes.div_ceil(8));
-        // An operation may put one back and gain another.
-        let nodes = in_use + n * (2 * PERMITS + AT_HAND);
+        // An operation may put one back and gain another. One may gain several.
+        let nodes = in_use + n * (2 * PERMITS + 2 * AT_HAND);
         let words = home.allocate(1 + nodes * width).await?;
         let mine = std::iter::repeat_with(|| Mutex::new(Mine::new())).take(n).collect();
-        Ok(Self { words, width, nodes, mine })
+        let taking = std::iter::repeat_with(AsyncMutex::default).take(n).collect();
+        Ok(Self { words, width, nodes, mine, taking })
     }
 
     /// The words of a node.
@@ -145,7 +156,7 @@ impl Pool {
 
 impl Mine {
     fn new() -> Self {
-        Self { free: Vec::new(), permits: PERMITS, dropped: Vec::new(), wakers: Vec::new() }
+        Self { free: Vec::new(), coming: false, permits: PERMITS, dropped: Vec::new(), wakers: Vec::new() }
     }
 
     /// A node that need not be kept at hand.
@@ -162,7 +173,7 @@ impl Spare<'_> {
         }
         let node = match self.node {
             Some(node) => node,
-            None => self.pop(ctx).await?,
+            None => self.take(ctx).await?,
         };
         self.under_way = Some(UnderWay::Writing(ctx.put_nbi(self.pool.node(node), words, self.pe)));
         self.settle().await?;
@@ -178,6 +189,20 @@ impl Spare<'_> {
         [expected, word]: [u64; 2],
         won: Option<u32>,
     ) -> Result<u64> {
+        let won = won.map_or(0..0, |node| node..node + 1);
+        self.swap(ctx, at, [expected, word], won).await
+    }
+
+    /// [`compare_swap`](Self::compare_swap), by which it may win several nodes: the others are at
+    /// hand then.
+    async fn swap(
+        &mut self,
+        ctx: &Context,
+        at: SymRef<'_, u64>,
+        [expected, word]: [u64; 2],
+        won: Range<u32>,
+    ) -> Result<u64> {
+        self.pool.mine(self.pe).coming |= won.len() > 1;
         let fetch = ctx.compare_swap(at, expected, word, self.pe);
         self.under_way = Some(UnderWay::Swapping { fetch, expected, won });
         self.settle().await
@@ -188,24 +213,40 @@ impl Spare<'_> {
         self.pool.mine(self.pe).free.extend(self.node.take());
     }
 
-    /// Takes a node from the stack of its PE.
+    /// Takes a node from those at hand or from the stack of its PE, in its turn.
+    async fn take(&mut self, ctx: &Context) -> Result<u32> {
+        let _turn = self.pool.taking[self.pe].lock().await;
+        // The one before may have left some.
+        let at_hand = self.pool.mine(self.pe).free.pop();
+        match at_hand {
+            Some(node) => Ok(*self.node.insert(node)),
+            None => self.pop(ctx).await,
+        }
+    }
+
+    /// Takes a node from the stack of its PE, or some that were never in use, if it comes to those.
     async fn pop(&mut self, ctx: &Context) -> Result<u32> {
-        let head = self.pool.words.at(0);
+        let (head, nodes) = (self.pool.words.at(0), self.pool.nodes as u32);
         let mut found = ctx.fetch(head, self.pe).await?;
         loop {
             let node = found as u32;
-            if node as usize >= self.pool.nodes {
+            if node >= nodes {
                 // Lost PEs had them.
                 return Err(Error::CollectionFull { what: "Map", capacity: self.pool.nodes });
             }
-            let next = match ctx.fetch(self.pool.node(node).at(0), self.pe).await? {
-                0 => node + 1,
+            let (end, next) = match ctx.fetch(self.pool.node(node).at(0), self.pe).await? {
+                // All behind it were never in use either.
+                0 => {
+                    let several = if self.pool.mine(self.pe).coming { 1 } else { AT_HAND as u32 };
+                    let end = nodes.min(node + several);
+                    (end, end)
+                }
                 // If another PE has taken the node meanwhile, this is anything, and the head has
                 // changed.
-                link => (link as u32).wrapping_sub(1),
+                link => (node + 1, (link as u32).wrapping_sub(1)),
             };
             let expected = found;
-            found = self.compare_swap(ctx, head, [expected, changed(expected, next)], Some(node)).await?;
+            found = self.swap(ctx, head, [expected, changed(expected, next)], node..end).await?;
             if found == expected {
                 return Ok(node);
             }
@@ -233,9 +274,19 @@ impl Spare<'_> {
             Some(UnderWay::Swapping { fetch, .. }) => fetch.await,
             None => return Ok(0),
         };
-        match (self.under_way.take(), &outcome) {
-            (Some(UnderWay::Swapping { expected, won, .. }), Ok(found)) if *found == expected => {
-                self.node = won;
+        let swapped = match self.under_way.take() {
+            Some(UnderWay::Swapping { expected, won, .. }) => Some((expected, won)),
+            _ => None,
+        };
+        if let Some((_, won)) = &swapped
+            && won.len() > 1
+        {
+            self.pool.mine(self.pe).coming = false;
+        }
+        match (swapped, &outcome) {
+            (Some((expected, mut won)), Ok(found)) if *found == expected => {
+                self.node = won.next();
+                self.pool.mine(self.pe).free.extend(won);
             }
             (_, Ok(_)) => {}
             // What the node is now, nothing says: the PE is lost, or the world has ended.

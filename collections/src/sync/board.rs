@@ -3,6 +3,7 @@
 use std::{
     future::Future,
     pin::Pin,
+    sync::Arc,
     task::{self, Poll},
 };
 
@@ -79,10 +80,9 @@ impl Board {
         self.memory.at(self.memory.len() - 1)
     }
 
-    fn count(&self, by: u64) -> [Fetch<u64>; 2] {
-        let here = self.memory.at(self.words + 1 + self.team.my_pe());
-        // That of the PE is right before the other one says that there is anything to see.
-        [self.ctx.fetch_add(here, by, HOME), self.ctx.fetch_add(self.all_waiting(), by, HOME)]
+    /// How many tasks of this PE wait.
+    fn here_waiting(&self) -> SymRef<'_, u64> {
+        self.memory.at(self.words + 1 + self.team.my_pe())
     }
 
     /// Wakes the tasks that wait, on all PEs, after words have changed.
@@ -99,20 +99,21 @@ impl Board {
             drop(self.ctx.signal_add(self.woken(), 1, pe));
         }
         Ok(())
-    }
 
     /// A task that looks at the words again and again.
-    pub(super) fn look(&self) -> Look<'_> {
-        Look { board: self, woken: None }
+    pub(super) fn look(self: &Arc<Self>) -> Look<'_> {
+        Look { board: self, counted: None, woken: 0 }
     }
 }
 
 /// A task that looks at the words of a board, and waits when it does not like them.
 #[derive(Debug)]
 pub(super) struct Look<'b> {
-    board: &'b Board,
-    /// How often this PE's tasks had been woken when it last looked. `None` before it has waited.
-    woken: Option<u64>,
+    board: &'b Arc<Board>,
+    /// None before it has waited.
+    counted: Option<Counted>,
+    /// How often this PE's tasks had been woken when it last looked.
+    woken: u64,
 }
 
 impl Look<'_> {
@@ -121,34 +122,43 @@ impl Look<'_> {
     /// # Errors
     /// `PeLost` once the team has lost a PE, which may have what it waits for.
     pub(super) async fn again(&mut self) -> Result<()> {
-        let Self { board, woken } = self;
+        let board = self.board;
         let word = board.woken();
-        match *woken {
-            // It counts itself, and what changes later wakes it.
-            None => {
-                *woken = Some(board.ctx.signal_fetch(word));
-                for counted in board.count(1) {
-                    counted.await?;
-                }
-            }
-            Some(seen) => {
-                let changed = word.wait_until(Cmp::Ne, seen).or_any_loss();
-                if board.team.is_revoked() {
-                    // It fails, and says which PE is lost.
-                    board.team.sync().await?;
-                }
-                *woken = Some(changed.await?);
-            }
+        if self.counted.is_none() {
+            self.woken = board.ctx.signal_fetch(word);
+            // What changes after that wakes it.
+            self.counted = Some(Going::new(Counted::new(Arc::clone(board))).await?);
+            return Ok(());
         }
+        let changed = word.wait_until(Cmp::Ne, self.woken).or_any_loss();
+        if board.team.is_revoked() {
+            // It fails, and says which PE is lost.
+            board.team.sync().await?;
+        }
+        self.woken = changed.await?;
         Ok(())
     }
 }
 
-impl Drop for Look<'_> {
+/// A task that is counted as one that waits.
+#[derive(Debug)]
+struct Counted(Arc<Board>);
+
+impl Counted {
+    async fn new(board: Arc<Board>) -> Result<Self> {
+        // Its PE is known before it counts among all.
+        board.ctx.fetch_add(board.here_waiting(), 1, HOME).await?;
+        board.ctx.fetch_add(board.all_waiting(), 1, HOME).await?;
+        Ok(Self(board))
+    }
+}
+
+impl Drop for Counted {
     fn drop(&mut self) {
-        if self.woken.is_some() {
-            // Atomics of one context are in order.
-            drop(self.board.count(1_u64.wrapping_neg()));
+        let Self(board) = self;
+        for count in [board.all_waiting(), board.here_waiting()] {
+            // If the PE is lost, so are its counts.
+            drop(board.ctx.fetch_add(count, 1_u64.wrapping_neg(), HOME));
         }
     }
 }

@@ -95,7 +95,7 @@ impl Semaphore {
             Ok::<_, Error>(SemaphorePermit { board, count, ticket: Some(ticket) })
         });
         let mut permit = asked.await?;
-        permit.granted(count, self.board.as_ref()).await?;
+        permit.granted(count, &self.board).await?;
         permit.ticket = None;
         Ok(permit)
     }
@@ -219,7 +219,7 @@ pub struct SemaphorePermit {
 
 impl SemaphorePermit {
     /// Waits until this many permits are granted behind those that were asked for before.
-    async fn granted(&self, count: u64, board: &Board) -> Result<()> {
+    async fn granted(&self, count: u64, board: &Arc<Board>) -> Result<()> {
         let mut look = board.look();
         loop {
             let granted = board.fetch(GRANTED).await?;
