@@ -99,6 +99,7 @@ impl Board {
             drop(self.ctx.signal_add(self.woken(), 1, pe));
         }
         Ok(())
+    }
 
     /// A task that looks at the words again and again.
     pub(super) fn look(self: &Arc<Self>) -> Look<'_> {
