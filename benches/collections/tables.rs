@@ -136,7 +136,9 @@ pub(crate) async fn permutation(bench: &Bench<'_>) -> Outcome {
     bench.compare("random permutation, by hand", by_array, by_hand).await?;
     world.barrier_all().await?;
     for numbers in [permuted.local(), closed.view()] {
-        totals.at(n).store(numbers.to_vec().iter().fold(0, |sum, number| sum ^ random(*number as usize) as u64));
+        totals
+            .at(n)
+            .store(numbers.to_vec().iter().fold(0, |sum, number| sum ^ random(*number as usize) as u64));
         world.team().fcollect(totals.slice(..n), totals.slice(n..)).await?;
         let sum = totals.slice(..n).to_vec().iter().fold(0, |sum, part| sum ^ part);
         world.barrier_all().await?;

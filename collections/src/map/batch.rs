@@ -3,14 +3,11 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasherDefault, Hash, Hasher},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use bytemuck::bytes_of;
-use futures::{FutureExt, StreamExt, TryStreamExt, stream::FuturesUnordered};
+use futures::{FutureExt, StreamExt, stream::FuturesUnordered};
 use oxshmem_base::{Error, Result};
 use oxshmem_ops::StandardAmo;
 use oxshmem_spaces::Element;
@@ -23,7 +20,8 @@ use super::{
 /// How many operations are under way at a time.
 const UNDER_WAY: usize = 64;
 
-/// How many pairs are looked through for those of the same key.
+/// How many keys have their own memory at a time, and are looked through for those that are the
+/// same.
 const BATCH: usize = 1024;
 
 /// A key by its bytes.
@@ -81,7 +79,11 @@ impl<K: Element + Eq, V: Element> Map<K, V> {
     /// ```
     pub async fn get_all(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<V>>> {
         let gets: Vec<_> = keys.into_iter().map(|key| (key, ())).collect();
-        self.each(&gets, |_, ()| None).await
+        let mut values = Vec::with_capacity(gets.len());
+        for batch in gets.chunks(BATCH) {
+            values.extend(self.each(batch, |_, ()| None).await?);
+        }
+        Ok(values)
     }
 
     /// Sets the values of these keys. The last value counts of a key that is there twice. All are
@@ -125,24 +127,32 @@ impl<K: Element + Eq, V: Element> Map<K, V> {
         items: &[(K, I)],
         of: fn(Option<V>, I) -> Option<Option<V>>,
     ) -> Result<Vec<Option<V>>> {
-        let (next, before) = (AtomicUsize::new(0), Mutex::new(vec![None; items.len()]));
+        let (next, mut before) = (AtomicUsize::new(0), vec![None; items.len()]);
         // One takes item by item. Where nothing has to be waited for, the first takes all.
         let work = || async {
+            let mut found = Vec::new();
             loop {
                 // Relaxed: a number and nothing else.
                 let i = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&(key, item)) = items.get(i) else { return Ok::<_, Error>(()) };
-                let value = self.change(key, move |found| of(found, item)).await?;
-                before.lock().unwrap_or_else(PoisonError::into_inner)[i] = value;
+                let Some(&(key, item)) = items.get(i) else { return Ok::<_, Error>(found) };
+                found.push((i, self.change(key, move |value| of(value, item)).await?));
             }
         };
         let mut working = FuturesUnordered::new();
-        while working.len() < UNDER_WAY && next.load(Ordering::Relaxed) < items.len() {
-            working.push(work());
-            working.next().now_or_never().flatten().transpose()?;
+        loop {
+            let is_more = working.len() < UNDER_WAY && next.load(Ordering::Relaxed) < items.len();
+            let found = if is_more {
+                working.push(work());
+                working.next().now_or_never()
+            } else {
+                Some(working.next().await)
+            };
+            match found {
+                Some(Some(found)) => found?.into_iter().for_each(|(i, value)| before[i] = value),
+                Some(None) => return Ok(before),
+                None => {}
+            }
         }
-        working.try_collect::<()>().await?;
-        Ok(before.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
