@@ -20,8 +20,7 @@ use super::{
 /// How many operations are under way at a time.
 const UNDER_WAY: usize = 64;
 
-/// How many keys have their own memory at a time, and are looked through for those that are the
-/// same.
+/// How many keys are taken at a time. Among them, those that are the same are found.
 const BATCH: usize = 1024;
 
 /// A key by its bytes.
@@ -92,33 +91,28 @@ impl<K: Element + Eq, V: Element> Map<K, V> {
     /// # Errors
     /// The first of those of [`insert`](Self::insert); others may have been set then, or not.
     pub async fn insert_all(&self, pairs: impl IntoIterator<Item = (K, V)>) -> Result<()> {
-        self.all(pairs, |_, value| value, |_, value| Some(Some(value))).await
+        self.all(pairs.into_iter().collect(), |_, value| value, |_, value| Some(Some(value))).await
     }
 
-    /// Changes the values of these keys by `of`, with what is for each. Pairs of the same key that
-    /// are near each other become one, by `both`.
+    /// Changes the values of keys by `of`, with what is for each. Pairs of the same key become one
+    /// by `both`, if they are in the same batch.
     async fn all(
         &self,
-        pairs: impl IntoIterator<Item = (K, V)>,
+        pairs: Vec<(K, V)>,
         both: fn(V, V) -> V,
         of: fn(Option<V>, V) -> Option<Option<V>>,
     ) -> Result<()> {
-        let mut pairs = pairs.into_iter();
-        loop {
-            let room = pairs.size_hint().0.min(BATCH);
-            let mut batch = HashMap::with_capacity_and_hasher(room, BuildHasherDefault::<Hashed>::default());
-            let mut begun = 0;
-            for (key, value) in pairs.by_ref().take(BATCH) {
-                let for_key = batch.entry(Bytes(key));
+        for batch in pairs.chunks(BATCH) {
+            let mut by_key =
+                HashMap::with_capacity_and_hasher(batch.len(), BuildHasherDefault::<Hashed>::default());
+            for &(key, value) in batch {
+                let for_key = by_key.entry(Bytes(key));
                 for_key.and_modify(|first| *first = both(*first, value)).or_insert(value);
-                begun += 1;
             }
-            let batch: Vec<_> = batch.into_iter().map(|(Bytes(key), value)| (key, value)).collect();
+            let batch: Vec<_> = by_key.into_iter().map(|(Bytes(key), value)| (key, value)).collect();
             self.each(&batch, of).await?;
-            if begun < BATCH {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     /// [`change`](Self::change) of these keys by `of`, with what is for each: the values before.
@@ -157,8 +151,8 @@ impl<K: Element + Eq, V: Element> Map<K, V> {
 }
 
 impl<K: Element + Eq, V: StandardAmo> Map<K, V> {
-    /// Adds to the values of these keys. What is for the same key is added up here, and then there
-    /// at once. All are added when it is ready.
+    /// Adds to the values of these keys. What is for the same key is added up here first, of each
+    /// 1,024 pairs. All are added when it is ready.
     ///
     /// # Errors
     /// The first of those of [`add`](Self::add); others may have been added then, or not.
@@ -175,6 +169,9 @@ impl<K: Element + Eq, V: StandardAmo> Map<K, V> {
     /// # Ok::<(), oxshmem::Error>(())
     /// ```
     pub async fn add_all(&self, pairs: impl IntoIterator<Item = (K, V)>) -> Result<()> {
-        self.all(pairs, sum, |found, value| Some(Some(found.map_or(value, |found| sum(found, value))))).await
+        self.all(pairs.into_iter().collect(), sum, |found, value| {
+            Some(Some(found.map_or(value, |found| sum(found, value))))
+        })
+        .await
     }
 }
