@@ -22,7 +22,7 @@ use oxshmem::World;
 
 /// Measures collections on this machine.
 #[derive(Parser)]
-struct Options {
+struct BenchOptions {
     /// Measure only these parts: tables, words, messages.
     #[arg(long, value_name = "PART,…", value_delimiter = ',')]
     only: Vec<String>,
@@ -35,15 +35,15 @@ struct Options {
 }
 
 /// What a measurement returns.
-type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+type BenchResult<T = ()> = Result<T, Box<dyn Error>>;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = BenchOptions::parse();
     oxshmem::run(async |world| run(world, &options).await).await
 }
 
-async fn run(world: &World, options: &Options) -> Outcome {
+async fn run(world: &World, options: &BenchOptions) -> BenchResult {
     let is_wanted = |part: &str| options.only.is_empty() || options.only.iter().any(|only| only == part);
     let bench = Bench { world, work: options.work, rounds: options.rounds };
     bench.print(["ns an operation", "collection", "otherwise", "times"]);
@@ -74,9 +74,9 @@ impl Bench<'_> {
     async fn compare(
         &self,
         name: &str,
-        mut collection: impl AsyncFnMut() -> Outcome,
-        mut otherwise: impl AsyncFnMut() -> Outcome,
-    ) -> Outcome {
+        mut collection: impl AsyncFnMut() -> BenchResult,
+        mut otherwise: impl AsyncFnMut() -> BenchResult,
+    ) -> BenchResult {
         let mut best = [f64::INFINITY; 2];
         for _ in 0..self.rounds {
             self.world.barrier_all().await?;

@@ -3,10 +3,10 @@
 use futures::{SinkExt, StreamExt};
 use oxshmem::{Cmp, Signal, Wait, collections::Channel};
 
-use crate::{Bench, Outcome};
+use crate::{Bench, BenchResult};
 
 /// Messages of 8 bytes there and back between PE 0 and the last one: what one of them takes.
-pub(crate) async fn ping_pong(bench: &Bench<'_>) -> Outcome {
+pub(crate) async fn ping_pong(bench: &Bench<'_>) -> BenchResult {
     let Bench { world, work, .. } = *bench;
     let (me, last) = (world.my_pe(), world.n_pes() - 1);
     let other = if me == 0 { last } else { 0 };
@@ -56,7 +56,7 @@ pub(crate) async fn ping_pong(bench: &Bench<'_>) -> Outcome {
 }
 
 /// Messages of 8 bytes from PE 0 to the last one, many at a time, beside blocks of as many bytes.
-pub(crate) async fn stream(bench: &Bench<'_>) -> Outcome {
+pub(crate) async fn stream(bench: &Bench<'_>) -> BenchResult {
     const BLOCK: usize = 1024;
     let Bench { world, work, .. } = *bench;
     let (me, last) = (world.my_pe(), world.n_pes() - 1);

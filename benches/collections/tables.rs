@@ -2,7 +2,7 @@
 
 use oxshmem::{SessionOptions, collections::Array};
 
-use crate::{Bench, Outcome, random};
+use crate::{Bench, BenchResult, random};
 
 /// Counters of each PE.
 const COUNTERS: usize = 100_000;
@@ -17,7 +17,7 @@ fn indices(bench: &Bench<'_>, below: usize) -> Vec<usize> {
 }
 
 /// Adds to random counters.
-pub(crate) async fn histogram(bench: &Bench<'_>) -> Outcome {
+pub(crate) async fn histogram(bench: &Bench<'_>) -> BenchResult {
     let world = bench.world;
     let counters = world.n_pes() * COUNTERS;
     let array = Array::<u64>::new(world, counters).await?;
@@ -43,7 +43,7 @@ pub(crate) async fn histogram(bench: &Bench<'_>) -> Outcome {
 }
 
 /// Reads random elements.
-pub(crate) async fn gather(bench: &Bench<'_>) -> Outcome {
+pub(crate) async fn gather(bench: &Bench<'_>) -> BenchResult {
     let world = bench.world;
     let elements = world.n_pes() * COUNTERS;
     let array = Array::<u64>::new(world, elements).await?;
@@ -71,7 +71,7 @@ pub(crate) async fn gather(bench: &Bench<'_>) -> Outcome {
 /// A random permutation of as many numbers as there are operations of all PEs: each number is
 /// thrown at random places of a target of twice the size until one is free. Then the numbers lie
 /// close together, in the order of their places.
-pub(crate) async fn permutation(bench: &Bench<'_>) -> Outcome {
+pub(crate) async fn permutation(bench: &Bench<'_>) -> BenchResult {
     let Bench { world, work, .. } = *bench;
     let (me, n) = (world.my_pe(), world.n_pes());
     let target = Array::<u64>::new(world, 2 * work * n).await?;
@@ -153,8 +153,8 @@ pub(crate) async fn permutation(bench: &Bench<'_>) -> Outcome {
 /// that were not free.
 async fn throw(
     bench: &Bench<'_>,
-    mut throw: impl AsyncFnMut(&[(usize, u64)]) -> Outcome<Vec<u64>>,
-) -> Outcome {
+    mut throw: impl AsyncFnMut(&[(usize, u64)]) -> BenchResult<Vec<u64>>,
+) -> BenchResult {
     let Bench { world, work, .. } = *bench;
     let first = world.my_pe() * work;
     let mut numbers = (first + 1..=first + work).map(|number| number as u64);

@@ -2,12 +2,12 @@
 
 use oxshmem::collections::Map;
 
-use crate::{Bench, Outcome, random};
+use crate::{Bench, BenchResult, random};
 
 /// Keys in the map.
 const KEYS: usize = 100_000;
 
-pub(crate) async fn words(bench: &Bench<'_>) -> Outcome {
+pub(crate) async fn words(bench: &Bench<'_>) -> BenchResult {
     let Bench { world, work, .. } = *bench;
     let map = Map::<u64, u64>::new(world, KEYS).await?;
     let first = world.my_pe() * work;
