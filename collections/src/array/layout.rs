@@ -50,7 +50,11 @@ impl Placement {
         let Self { len, n_pes, block } = *self;
         assert!(index < len, "element {index} of an array of {len}");
         let (nth, within) = (index / block, index % block);
-        (nth % n_pes, nth / n_pes * block + within)
+        match nth < n_pes {
+            // Without another division.
+            true => (nth, within),
+            false => (nth % n_pes, nth / n_pes * block + within),
+        }
     }
 
     /// How many elements a PE has.
