@@ -1,5 +1,5 @@
-//! `oshtop`: what the PEs of a job do, live in the terminal, once as text or JSON, or over time in a
-//! file and as a picture.
+//! `oshtop`: what the PEs of a job do, live in the terminal, once as text or JSON, or over time in
+//! a file and as a picture.
 
 mod columns;
 mod picture;
