@@ -25,9 +25,12 @@ fn without_opening(program: &str) -> &str {
 #[test]
 fn the_first_programs_of_the_readme_are_the_examples() {
     let readme = text("README.md");
-    for (language, example) in
-        [("rust", "examples/hello.rs"), ("c", "examples/hello.c"), ("cuda", "examples/hello.cu")]
-    {
+    for (language, example) in [
+        ("rust", "examples/visits.rs"),
+        ("rust", "examples/hello.rs"),
+        ("c", "examples/hello.c"),
+        ("cuda", "examples/hello.cu"),
+    ] {
         let program = text(example);
         let program = without_opening(&program);
         let found = blocks(&readme, language);

@@ -55,7 +55,7 @@ fn demo(files: &[PathBuf]) -> io::Result<u8> {
     if status == 0 {
         println!("\nWhich PE sent what to which, and when: {}", short(&trace.join("report.html")));
         println!(
-            "\nNext: `cargo build --release`, and the three first programs in README.md: Rust, C, CUDA.\n\
+            "\nNext: `cargo build --release`, and the first programs in README.md: Rust, C, CUDA.\n\
              The other examples are in examples/README.md; `cargo demo FILES...` counts text of yours."
         );
     }
