@@ -50,6 +50,8 @@ fn a_folder_that_cannot_be_made_or_read_is_refused_in_a_line() {
         (&["-np", "1", "--trace", &inside, "true"][..], "--trace "),
         (&["--trace-report", &missing][..], "cannot read "),
         (&["--trace-report", &missing, "-np", "1", "true"][..], "cannot be used with"),
+        (&["--trace-compare", &missing, &missing][..], "cannot read "),
+        (&["--trace-compare", &missing][..], "2 values required"),
     ] {
         let ended = oshrun(args);
         assert_eq!((ended.status, ended.stderr.lines().count()), (2, 1), "{ended:?}");

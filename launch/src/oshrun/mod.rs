@@ -29,6 +29,7 @@ mod lifecycle;
 mod options;
 mod output;
 mod pe;
+mod pictures;
 mod places;
 mod plan;
 mod reach;
@@ -37,7 +38,7 @@ mod signals;
 mod slots;
 mod start;
 
-use std::{ffi::OsString, io::Write, os::unix::net::UnixStream, path::Path, process::ExitCode};
+use std::{ffi::OsString, io::Write, os::unix::net::UnixStream, process::ExitCode};
 
 use oxshmem_base::printable::{printable, printable_lines};
 use oxshmem_job::exchanges;
@@ -73,12 +74,11 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
                 Err(error) => refuse(&format!("cannot write to standard output: {error}")),
             };
         }
-        Err(Stop::Report(folder)) => {
-            return match put_together(&folder) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(reason) => refuse(&reason),
-            };
+        Err(Stop::Written(Ok(written))) => {
+            say_where(&written);
+            return ExitCode::SUCCESS;
         }
+        Err(Stop::Written(Err(reason))) => return refuse(&reason),
         Err(Stop::Refusal(reason)) => return refuse(&reason),
     };
     if let Some(folder) = &options.plan.trace
@@ -111,8 +111,10 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
                 // With the table of a hanging job it has several lines.
                 say(&printable_lines(&message));
             }
-            if let Some(Err(reason)) = options.plan.trace.as_deref().map(put_together) {
-                say(&printable(&reason));
+            match options.plan.trace.as_deref().map(trace::write) {
+                Some(Ok(written)) => say_where(&written),
+                Some(Err(reason)) => say(&printable(&reason)),
+                None => {}
             }
             ExitCode::from(end.status)
         }
@@ -120,13 +122,11 @@ pub fn main_with(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Makes of the recordings in a folder what people look at, and says where that is.
-fn put_together(folder: &Path) -> Result<(), String> {
-    let trace::Written { unreadable, files } = trace::write(folder)?;
+/// Says where it is, and what is not in it.
+fn say_where(trace::Written { unreadable, files }: &trace::Written) {
     unreadable.iter().for_each(|why| say(&printable(why)));
     let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
     say(&printable(&format!("what the PEs did is in {}", files.join(" and "))));
-    Ok(())
 }
 
 /// The options as clap knows them, for the man page.

@@ -18,9 +18,11 @@ use super::{
     input::StdinTo,
     lease::{LEASE, SHORTEST},
     lifecycle::Survival,
+    pictures::Pictures,
     plan::{BindTo, MOST_PES, Plan, check_size, find},
     slots::{self, Slots},
 };
+use crate::trace::Written;
 
 /// What `oshrun` is to do.
 #[derive(Debug)]
@@ -59,8 +61,8 @@ pub(super) struct Fleet {
 pub(super) enum Stop {
     /// A question was asked, such as `--help`; this is the answer.
     Answer(String),
-    /// No job is to be started: the recordings in this folder are to be put together.
-    Report(PathBuf),
+    /// No job is to be started: this was made of what others have recorded.
+    Written(Result<Written, String>),
     /// Something is wrong; this is one line that says what.
     Refusal(String),
 }
@@ -77,7 +79,7 @@ pub(super) enum Stop {
 struct Arguments {
     /// How many PEs to start; -np is the same. With -H or --hostfile, all that the hosts take
     /// unless this says fewer, which fill the hosts in order
-    #[arg(short = 'n', long = "np", value_name = "N", value_parser = positive, allow_negative_numbers = true, required_unless_present_any = ["trace_report", "list", "hostfile"])]
+    #[arg(short = 'n', long = "np", value_name = "N", value_parser = positive, allow_negative_numbers = true, required_unless_present_any = ["trace_report", "trace_compare", "list", "hostfile"])]
     n_pes: Option<usize>,
 
     /// Starts the PEs on these hosts: names, each with the number of PEs that it takes, or alone
@@ -149,13 +151,11 @@ struct Arguments {
     #[arg(long, value_name = "FOLDER")]
     trace: Option<PathBuf>,
 
-    /// Starts nothing, and writes these files for a job that was started without oshrun and with
-    /// SHMEM_TRACE=FOLDER
-    #[arg(long, value_name = "FOLDER", exclusive = true)]
-    trace_report: Option<PathBuf>,
+    #[command(flatten)]
+    pictures: Pictures,
 
     /// The program that every PE runs, and its arguments
-    #[arg(required_unless_present = "trace_report", trailing_var_arg = true, value_name = "PROGRAM")]
+    #[arg(required_unless_present_any = ["trace_report", "trace_compare"], trailing_var_arg = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
 }
 
@@ -179,8 +179,8 @@ impl RunOptions {
     pub(super) fn from_args(args: impl Iterator<Item = OsString>) -> Result<Self, Stop> {
         let args = spell_out(args.collect()).map_err(Stop::Refusal)?;
         let arguments = Arguments::try_parse_from(&args).map_err(stop)?;
-        if let Some(folder) = arguments.trace_report {
-            return Err(Stop::Report(folder));
+        if let Some(written) = arguments.pictures.write() {
+            return Err(Stop::Written(written));
         }
         let oshrun = own_name(args.first());
         let fleet = fleet(&arguments, oshrun).map_err(Stop::Refusal)?;

@@ -6,7 +6,7 @@
 //! | `read` | the file of one PE |
 //! | `merge` | those of all PEs, on one clock |
 //! | `chrome` | `trace.json`, for Perfetto |
-//! | `report` | `report.html`, for a browser |
+//! | `report` | `report.html`, for a browser, and `compare.html` of two runs |
 
 mod chrome;
 mod merge;
@@ -79,17 +79,39 @@ pub fn read(dir: &Path) -> io::Result<(Trace, Vec<String>)> {
     Ok((merge::merged(read), unreadable))
 }
 
-/// Writes `trace.json` and `report.html` to the folder `dir`, from the recordings there.
-///
-/// # Errors
-/// In a sentence: there is nothing, or a file cannot be written.
-pub fn write(dir: &Path) -> Result<Written, String> {
+/// What is recorded in a folder, of at least one PE.
+fn recorded(dir: &Path) -> Result<(Trace, Vec<String>), String> {
     let shown = dir.display();
     let (trace, unreadable) = read(dir).map_err(|error| format!("cannot read {shown}: {error}"))?;
     if trace.pes.is_empty() {
         let why = unreadable.first().map_or_else(String::new, |why| format!(": {why}"));
         return Err(format!("there is no recording of a PE in {shown}{why}"));
     }
+    Ok((trace, unreadable))
+}
+
+/// Writes `compare.html` to the folder `after`, from the recordings of two runs.
+///
+/// # Errors
+/// In a sentence: there is nothing, or the file cannot be written.
+pub fn compare(before: &Path, after: &Path) -> Result<Written, String> {
+    let ((first, mut unreadable), (second, more)) = (recorded(before)?, recorded(after)?);
+    unreadable.extend(more);
+    let names = [before, after].map(|folder| folder.display().to_string());
+    let page = report::compare::page([&first, &second], names.each_ref().map(String::as_str));
+    let path = after.join("compare.html");
+    owned::file(&path)
+        .and_then(|mut file| file.write_all(page.as_bytes()))
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok(Written { unreadable, files: vec![path] })
+}
+
+/// Writes `trace.json` and `report.html` to the folder `dir`, from the recordings there.
+///
+/// # Errors
+/// In a sentence: there is nothing, or a file cannot be written.
+pub fn write(dir: &Path) -> Result<Written, String> {
+    let (trace, unreadable) = recorded(dir)?;
     let (timeline, page) = (dir.join("trace.json"), dir.join("report.html"));
     let failed = |path: &Path, error| format!("cannot write {}: {error}", path.display());
     owned::file(&timeline)

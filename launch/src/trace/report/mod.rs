@@ -6,6 +6,7 @@
 //! page itself is `page.html`, where the data takes the place of a marker.
 
 mod collectives;
+pub(super) mod compare;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]
