@@ -50,13 +50,13 @@ pub(in crate::trace) fn page(runs: [&Trace; 2], names: [&str; 2]) -> String {
 
 /// A line of a table: nanoseconds in each run, and what else there is to say of each.
 #[derive(Debug, PartialEq)]
-struct Line {
+struct Compared {
     name: String,
     time: [u64; 2],
     more: [String; 2],
 }
 
-impl Line {
+impl Compared {
     fn lost(&self) -> i64 {
         self.time[1] as i64 - self.time[0] as i64
     }
@@ -75,7 +75,7 @@ fn verdict(before: u64, after: u64) -> String {
     }
 }
 
-fn of_job(runs: [&Trace; 2]) -> Vec<Line> {
+fn of_job(runs: [&Trace; 2]) -> Vec<Compared> {
     let means = runs.map(|run| {
         let all: Vec<Times> = run.pes.iter().map(times::of).collect();
         let mean = |of: fn(&Times) -> u64| all.iter().map(of).sum::<u64>() / all.len().max(1) as u64;
@@ -87,7 +87,7 @@ fn of_job(runs: [&Trace; 2]) -> Vec<Line> {
         ]
     });
     let names = ["computing", "communicating", "waiting", "in several waits"];
-    let line = |(i, name): (usize, &str)| Line {
+    let line = |(i, name): (usize, &str)| Compared {
         name: name.to_owned(),
         time: means.map(|mean| mean[i]),
         more: Default::default(),
@@ -96,7 +96,7 @@ fn of_job(runs: [&Trace; 2]) -> Vec<Line> {
 }
 
 /// Those that lost most time first.
-fn of_calls(runs: [&Trace; 2]) -> Vec<Line> {
+fn of_calls(runs: [&Trace; 2]) -> Vec<Compared> {
     let mut calls: BTreeMap<&str, [(u64, u64); 2]> = BTreeMap::new();
     for (i, run) in runs.into_iter().enumerate() {
         for event in run.pes.iter().flat_map(|pe| &pe.events) {
@@ -105,7 +105,7 @@ fn of_calls(runs: [&Trace; 2]) -> Vec<Line> {
             *time += event.completed.saturating_sub(event.begin);
         }
     }
-    let line = |(name, totals): (&str, [(u64, u64); 2])| Line {
+    let line = |(name, totals): (&str, [(u64, u64); 2])| Compared {
         name: name.to_owned(),
         time: totals.map(|(_, time)| time),
         more: totals.map(|(count, _)| count.to_string()),
@@ -116,12 +116,12 @@ fn of_calls(runs: [&Trace; 2]) -> Vec<Line> {
 }
 
 /// Those that are busy for longest, compared with before, first.
-fn of_pes(runs: [&Trace; 2]) -> Vec<Line> {
+fn of_pes(runs: [&Trace; 2]) -> Vec<Compared> {
     let mut pes: BTreeMap<usize, [Option<Times>; 2]> = BTreeMap::new();
     for (i, run) in runs.into_iter().enumerate() {
         run.pes.iter().for_each(|pe| pes.entry(pe.pe).or_default()[i] = Some(times::of(pe)));
     }
-    let line = |(pe, times): (usize, [Option<Times>; 2])| Line {
+    let line = |(pe, times): (usize, [Option<Times>; 2])| Compared {
         name: format!("PE {pe}"),
         time: times.map(|times| times.map_or(0, |times| times.computing + times.communicating)),
         more: times.map(|times| times.map_or_else(|| "not there".to_owned(), |times| shown(times.waiting))),
@@ -132,7 +132,7 @@ fn of_pes(runs: [&Trace; 2]) -> Vec<Line> {
 }
 
 /// A table. `more` is what its lines say besides, if they do.
-fn section(title: &str, note: &str, more: &str, lines: &[Line]) -> String {
+fn section(title: &str, note: &str, more: &str, lines: &[Compared]) -> String {
     let mut out = format!(
         "<h2>{title}</h2>\n<p class=\"note\">{note}</p>\n<div class=\"scroll\"><table><thead><tr><th></th>"
     );
@@ -230,7 +230,7 @@ mod tests {
         let job = of_job([&before, &after]);
         assert_eq!((job[2].name.as_str(), job[2].time), ("waiting", [100, 700]));
         // The other way round it gained.
-        assert_eq!(of_calls([&after, &before]).last().map(Line::lost), Some(-1200));
+        assert_eq!(of_calls([&after, &before]).last().map(Compared::lost), Some(-1200));
     }
 
     #[test]
