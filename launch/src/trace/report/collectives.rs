@@ -14,10 +14,10 @@ const POINTS: usize = 400;
 const SHARED: u64 = 1;
 
 /// A team: its number and, if that is the same on all hosts, the host.
-type TeamKey<'a> = (u64, &'a str);
+pub(super) type TeamKey<'a> = (u64, &'a str);
 
 /// The team and the number of an event of `pe`.
-fn key<'a>(pe: &'a PeTrace, event: &Event) -> (TeamKey<'a>, u64) {
+pub(super) fn key<'a>(pe: &'a PeTrace, event: &Event) -> (TeamKey<'a>, u64) {
     let host = if event.team == SHARED { pe.host.as_str() } else { "" };
     ((event.team, host), event.number)
 }
@@ -224,7 +224,7 @@ impl Group {
 }
 
 /// As diagnoses call it, without the `on`.
-fn team_name(&(team, host): &TeamKey<'_>) -> String {
+pub(super) fn team_name(&(team, host): &TeamKey<'_>) -> String {
     let place = Activity::collective(Call::Sync, team, 0).place();
     let name = place.trim_start_matches("on ");
     if host.is_empty() { name.to_owned() } else { format!("{name} of {host}") }
