@@ -205,6 +205,8 @@ const timeline = (() => {
       pixels.fill(page, bottom * width, (bottom + 1) * width);
       sums.fill(0);
       under.fill(0);
+      // Below the spans that are there, what others there were.
+      let levels = 1;
       const first = view.first + row * each, last = Math.min(first + each, view.first + view.pes);
       const flights = [];
       for (let pe = first; pe < last; pe++) {
@@ -220,20 +222,29 @@ const timeline = (() => {
             flights.push([spans.initiated[i], spans.end[i], faint[colour]]);
           }
         }, 2 * ratio);
-        if (packed.pes[pe][2] < packed.pes[pe][3]) addOverview(packed, pe, under, width, view.from, scale);
+        if (packed.pes[pe][2] < packed.pes[pe][3]) {
+          addOverview(packed, pe, under, width, view.from, scale);
+          levels = 2;
+        }
       }
-      const room = bottom - top;
+      const room = bottom - top, among = last - first;
       for (let column = 0; column < width; column++) {
         const place = column * COLOURS;
-        let sum = 0, y = bottom;
-        for (let colour = 0; colour < COLOURS; colour++) sum += sums[place + colour];
-        const unit = room / Math.max(last - first, sum);
-        const stack = (share, ink) => {
-          if (share <= 0) return;
-          for (let rest = Math.max(1, Math.round(share * unit)); rest > 0 && y > top; rest--) pixels[--y * width + column] = ink;
-        };
-        if (sum > 0) for (let colour = 0; colour < COLOURS; colour++) stack(sums[place + colour], full[colour]);
-        if (!overview) for (let colour = 0; colour < COLOURS; colour++) stack(under[place + colour] - sums[place + colour] - .02, faint[colour]);
+        let sum = 0, most = 0, y = bottom;
+        for (let colour = 0; colour < COLOURS; colour++) {
+          sum += sums[place + colour];
+          if (sums[place + colour] > sums[place + most]) most = colour;
+        }
+        const unit = room / Math.max(among, sum);
+        for (let level = sum > 0 ? 0 : 1; level < levels; level++) {
+          for (let colour = 0; colour < COLOURS; colour++) {
+            const share = level === 0 ? sums[place + colour] : under[place + colour] - sums[place + colour];
+            const ink = level === 0 ? full[colour] : faint[colour];
+            for (let rest = Math.round(share * unit); rest > 0 && y > top; rest--) pixels[--y * width + column] = ink;
+          }
+        }
+        // Where there is but little, the kind that there is most of has a pixel.
+        if (sum > 0 && y === bottom) pixels[--y * width + column] = full[most];
       }
       for (const [begin, end, ink] of flights) {
         const x = Math.max(0, Math.round((begin - view.from) * scale)), to = Math.min(width, Math.round((end - view.from) * scale));
@@ -316,7 +327,7 @@ const timeline = (() => {
       pen.fillText(String(packed.pes[view.first + row * each][0]), LEFT - 8, TOP + (row + .5) * high / shown);
     }
     pen.textAlign = "left";
-    pen.fillText(each === 1 ? "PE" : `${each} PEs`, 0, 9);
+    pen.fillText("PE", 0, 9);
   }
 
   function drawChosen() {
@@ -513,17 +524,16 @@ const timeline = (() => {
     if (dragged <= 4) choose(callAt(...within(event)));
   });
 
-  /** Shows a time of a PE, with as much before and after it, and chooses the call that begins then. */
-  function show(pe, from, to) {
+  /** Shows a time, with as much before and after it, and chooses the call of a PE that begins at `begin`. */
+  function show(pe, from, to, begin) {
     const margin = Math.max(to - from, 50), place = placeOf.get(pe);
     look(from - margin, to + margin);
     if (place !== undefined) {
       if (rows().each > 1 || place < view.first || place >= view.first + view.pes) lookAt(place - 8, 16);
-      const spans = packed.spans(place), i = firstAbove(spans.begin, from - .5);
-      let same = i;
-      while (same < spans.n && spans.begin[same] === from && spans.end[same] < to) same++;
-      const found = same < spans.n && spans.begin[same] === from ? same : i;
-      choose(found < spans.n && spans.begin[found] === from ? { pe: place, spans, i: found } : null);
+      const spans = packed.spans(place), first = firstAbove(spans.begin, begin - .5);
+      let i = first;
+      while (i + 1 < spans.n && spans.begin[i + 1] === begin && spans.end[i] < to) i++;
+      choose(i < spans.n && spans.begin[i] === begin ? { pe: place, spans, i } : null);
     }
     at("timeline").scrollIntoView();
     canvas.focus({ preventScroll: true });
