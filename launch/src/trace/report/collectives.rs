@@ -14,10 +14,10 @@ const POINTS: usize = 400;
 const SHARED: u64 = 1;
 
 /// A team: its number and, if that is the same on all hosts, the host.
-type TeamKey<'a> = (u64, &'a str);
+pub(super) type TeamKey<'a> = (u64, &'a str);
 
 /// The team and the number of an event of `pe`.
-fn key<'a>(pe: &'a PeTrace, event: &Event) -> (TeamKey<'a>, u64) {
+pub(super) fn key<'a>(pe: &'a PeTrace, event: &Event) -> (TeamKey<'a>, u64) {
     let host = if event.team == SHARED { pe.host.as_str() } else { "" };
     ((event.team, host), event.number)
 }
@@ -108,7 +108,7 @@ impl<'a> Collectives<'a> {
 
     /// The calls of each team, those first that cost most: `[call, team, PEs, times, mean
     /// imbalance, worst imbalance, time lost, mean spread, the PE that came last most often, how
-    /// often]`.
+    /// often]`, and of the one that lost most the PE that came last and when the first and it came.
     pub(super) fn groups(&self) -> Value {
         let mut groups: BTreeMap<(&str, TeamKey<'_>), Group> = BTreeMap::new();
         for ((team, _), collective) in &self.all {
@@ -133,6 +133,7 @@ impl<'a> Collectives<'a> {
                 group.spread / group.times,
                 pe,
                 times,
+                group.costliest,
             ])
         };
         groups.iter().take(ROWS).map(row).collect()
@@ -200,6 +201,10 @@ struct Group {
     lost: u64,
     spread: u64,
     last: HashMap<usize, u64>,
+    /// What was lost most in one, and of that one the PE that came last, and when the first and it
+    /// came.
+    most: Option<u64>,
+    costliest: [u64; 3],
 }
 
 impl Group {
@@ -207,6 +212,15 @@ impl Group {
         self.pes = collective.pes;
         self.times += 1;
         self.lost += collective.lost();
+        let costliest = [collective.last_pe as u64, collective.first, collective.last];
+        // Of several that lost as much it is the first: they come in no order.
+        let is_more = self.most.is_none_or(|most| match collective.lost() {
+            lost if lost == most => collective.last < self.costliest[2],
+            lost => lost > most,
+        });
+        if is_more {
+            (self.most, self.costliest) = (Some(collective.lost()), costliest);
+        }
         self.spread += collective.spread();
         *self.last.entry(collective.last_pe).or_default() += 1;
         if let Some(imbalance) = collective.imbalance() {
@@ -224,7 +238,7 @@ impl Group {
 }
 
 /// As diagnoses call it, without the `on`.
-fn team_name(&(team, host): &TeamKey<'_>) -> String {
+pub(super) fn team_name(&(team, host): &TeamKey<'_>) -> String {
     let place = Activity::collective(Call::Sync, team, 0).place();
     let name = place.trim_start_matches("on ");
     if host.is_empty() { name.to_owned() } else { format!("{name} of {host}") }
@@ -261,7 +275,7 @@ mod tests {
         let collectives = Collectives::of(&trace);
         assert_eq!(
             collectives.groups(),
-            json!([["barrier", "the world team", 2, 2, 0.125, 0.25, 50, 25, 0, 2]])
+            json!([["barrier", "the world team", 2, 2, 0.125, 0.25, 50, 25, 0, 2, [0, 50, 100]]])
         );
         assert_eq!(
             collectives.worst(),

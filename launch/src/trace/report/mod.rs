@@ -3,7 +3,8 @@
 //! Whatever the page shows is added up here, so that its size does not grow with the job: the
 //! matrix has at most [`BINS`] rows, and lists have an end. What there is to add up is in a file
 //! each: [`traffic`] and messages, where [`times`] went, and [`collectives`] with the waits. The
-//! page itself is `page.html`, where the data takes the place of a marker.
+//! [`timeline`] has single calls, within a budget. The page itself is `page.html`, with the script
+//! of the timeline in `timeline.js`; the data takes the place of a marker.
 
 mod collectives;
 pub(super) mod compare;
@@ -11,6 +12,7 @@ pub(super) mod compare;
 mod synthetic;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod times;
 mod traffic;
 mod waits;
@@ -31,14 +33,23 @@ const ROWS: usize = 1000;
 const SLOWEST: usize = 200;
 
 const PAGE: &str = include_str!("page.html");
-/// Where the data goes.
-const MARKER: &str = "/*DATA*/";
+const TIMELINE: &str = include_str!("timeline.js");
+/// Where the script of the timeline goes, the packed timeline, and the data.
+const MARKERS: [&str; 3] = ["/*TIMELINE*/", "/*SPANS*/", "/*DATA*/"];
 
 /// The page, with its data in it.
 pub(super) fn page(trace: &Trace) -> String {
-    let data = embeddable(&data(trace));
-    // Once: the data may have the marker in a program's name.
-    PAGE.replacen(MARKER, &data, 1)
+    page_within(trace, timeline::BUDGET)
+}
+
+/// The page, with a timeline that has at most `budget` bytes before they become text.
+fn page_within(trace: &Trace, budget: usize) -> String {
+    let timeline = timeline::of(trace, budget);
+    let mut data = data(trace);
+    data["timeline"] = timeline.head;
+    let texts = [TIMELINE.to_owned(), timeline::base64(&timeline.bytes), embeddable(&data)];
+    // Once each, and the data last: it may have a marker in a program's name.
+    MARKERS.iter().zip(texts).fold(PAGE.to_owned(), |page, (marker, text)| page.replacen(marker, &text, 1))
 }
 
 /// As JSON that an HTML parser passes over: nothing in it ends or begins a tag.

@@ -29,17 +29,25 @@ fn the_data_cannot_end_the_script_that_it_is_in() {
 }
 
 #[test]
-fn a_page_is_small_however_many_pes_there_are_and_however_long_they_ran() {
-    let sizes =
-        [(4, 20), (64, 20), (1000, 20), (1000, 40)].map(|(n, steps)| page(&synthetic::job(n, steps)).len());
+fn but_for_the_timeline_a_page_is_small_however_many_pes_there_are_and_however_long_they_ran() {
+    let jobs = [(4, 20), (64, 20), (1000, 20), (1000, 40)];
+    let sizes = jobs.map(|(n, steps)| page_within(&synthetic::job(n, steps), 0).len());
     assert!(sizes.iter().all(|size| *size < 600_000), "{sizes:?}");
+}
+
+#[test]
+fn a_timeline_that_has_too_much_for_its_budget_leaves_the_page_within_it() {
+    let (trace, budget) = (synthetic::job(64, 200), 300_000);
+    let (with, without) = (page_within(&trace, budget).len(), page_within(&trace, 0).len());
+    assert!(with <= without + budget / 3 * 4 + 1000, "{with} {without}");
+    assert!(with > without + budget);
 }
 
 #[test]
 fn a_page_needs_no_network() {
     for word in ["http:", "https:", "//fonts", "@import", "src=", "url(", "fetch("] {
         let page = PAGE.replace("http://www.w3.org/2000/svg", "");
-        assert!(!page.contains(word), "{word}");
+        assert!(!page.contains(word) && !TIMELINE.contains(word), "{word}");
     }
 }
 
@@ -52,28 +60,48 @@ fn a_browser_shows_the_page_in_light_and_dark_and_sorts_its_tables() {
     let folder = folder();
     let alone = Trace { program: "alone".into(), pes: vec![PeTrace::default()], ..Trace::default() };
     for (name, trace) in [("none", Trace::default()), ("alone", alone)] {
-        checked(&browser, &folder, name, &trace, "light");
+        checked(&browser, &folder, (name, &page(&trace)), "light", 1400);
     }
     for (n, scheme) in [(4, "light"), (64, "light"), (1000, "dark")] {
         let (name, trace) = (n.to_string(), synthetic::job(n, 20));
-        checked(&browser, &folder, &name, &trace, "light");
-        checked(&browser, &folder, &name, &trace, "dark");
+        let page = page(&trace);
+        checked(&browser, &folder, (&name, &page), "light", 420);
+        checked(&browser, &folder, (&name, &page), "dark", 1400);
         let path = folder.join(format!("{name}.html"));
-        std::fs::write(&path, page(&trace)).expect("the page is written");
+        fs::write(&path, page).expect("the page is written");
         let picture = format!("--screenshot={}", path.with_extension("png").display());
-        run(&browser, &[in_scheme(scheme), "--window-size=1200,3600", &picture], &path);
+        run(&browser, &[in_scheme(scheme), "--window-size=1200,4200", &picture], &path);
     }
+    // Most calls of this one are left out.
+    let page = page_within(&synthetic::job(64, 100), 100_000);
+    checked(&browser, &folder, ("left-out", &page), "light", 1400);
     println!("pages and pictures are in {}", folder.display());
 }
 
 /// Loads a page with the checks, which must have found no errors, and the scheme that was asked
-/// for.
-fn checked(browser: &Path, folder: &Path, name: &str, trace: &Trace, scheme: &str) {
+/// for. Returns the time that drawing took.
+fn checked(browser: &Path, folder: &Path, (name, page): (&str, &str), scheme: &str, width: u32) -> String {
     let path = folder.join(format!("{name}-checked.html"));
-    let page = page(trace).replacen("<head>", &format!("<head>{CHECKS}"), 1);
+    let page = page.replacen("<head>", &format!("<head>{CHECKS}"), 1);
     fs::write(&path, page).expect("the page is written");
-    let dom = run(browser, &[in_scheme(scheme), "--dump-dom"], &path);
+    let window = format!("--window-size={width},1200");
+    let dom = run(browser, &[in_scheme(scheme), &window, "--dump-dom"], &path);
     assert!(dom.contains(&format!("data-checked=\"{scheme}, no errors\"")), "{name}: {}", found(&dom));
+    let drawn = dom.split("data-drawn=\"").nth(1).and_then(|rest| rest.split('"').next());
+    drawn.unwrap_or_default().to_owned()
+}
+
+#[test]
+#[ignore = "a measurement: cargo test -p oxshmem-launch --lib report::tests -- --ignored --nocapture"]
+fn five_million_records_of_64_pes() {
+    let trace = synthetic::job(64, 16_000);
+    let begin = Instant::now();
+    let page = page(&trace);
+    println!("{} records, {} bytes, made in {:?}", 64 * 16_000 * 5, page.len(), begin.elapsed());
+    assert!(page.len() < 20_000_000);
+    if let Some(browser) = browser() {
+        println!("{}", checked(&browser, &folder(), ("large", &page), "light", 1400));
+    }
 }
 
 /// The option by which the browser prefers it.

@@ -63,22 +63,28 @@ struct Total {
     within: u64,
     waited: u64,
     longest: u64,
+    /// The PE of the longest, and when it began.
+    place: (usize, u64),
 }
 
-/// Each call: `[name, count, bytes, mean time, longest time, waited]`.
+/// Each call: `[name, count, bytes, mean time, longest time, waited]`, and of the longest its PE
+/// and its begin.
 pub(super) fn calls(trace: &Trace) -> Value {
     let mut calls: BTreeMap<&str, Total> = BTreeMap::new();
-    for event in trace.pes.iter().flat_map(|pe| &pe.events) {
+    for (pe, event) in trace.pes.iter().flat_map(|pe| pe.events.iter().map(|event| (pe.pe, event))) {
         let total = calls.entry(event.call.name()).or_default();
         let within = event.completed.saturating_sub(event.begin);
         total.count += 1;
         total.bytes += event.bytes;
         total.within += within;
         total.waited += event.waited;
-        total.longest = total.longest.max(within);
+        if total.count == 1 || total.longest < within {
+            (total.longest, total.place) = (within, (pe, event.begin));
+        }
     }
     let row = |(name, total): (&&str, &Total)| {
-        json!([name, total.count, total.bytes, total.within / total.count, total.longest, total.waited])
+        let mean = total.within / total.count;
+        json!([name, total.count, total.bytes, mean, total.longest, total.waited, total.place])
     };
     calls.iter().take(ROWS).map(row).collect()
 }
@@ -86,7 +92,11 @@ pub(super) fn calls(trace: &Trace) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::model::{PeTrace, Traffic};
+    use crate::trace::{
+        model::{PeTrace, Traffic},
+        report::synthetic::event,
+    };
+    use oxshmem_progress::activity::Call;
 
     fn job(traffic: &[(usize, usize, u64, u64)]) -> Trace {
         let pe = |&(from, to, operations, bytes): &(usize, usize, u64, u64)| PeTrace {
@@ -109,6 +119,16 @@ mod tests {
     fn pairs_come_in_the_order_of_their_bytes() {
         let trace = job(&[(0, 1, 3, 24), (1, 0, 1, 800)]);
         assert_eq!(pairs(&trace), json!([[1, 0, 1, 800], [0, 1, 3, 24]]));
+    }
+
+    #[test]
+    fn a_call_names_the_place_of_its_longest() {
+        let get = |begin, end| event(Call::Get, begin, begin, end, 5);
+        let pes = [vec![get(10, 20)], vec![get(15, 45), get(50, 80)]];
+        let pes =
+            pes.into_iter().enumerate().map(|(pe, events)| PeTrace { pe, events, ..PeTrace::default() });
+        let trace = Trace { pes: pes.collect(), ..Trace::default() };
+        assert_eq!(calls(&trace), json!([["get", 3, 0, 23, 30, 15, [1, 15]]]));
     }
 
     #[test]

@@ -1,0 +1,568 @@
+"use strict";
+// The timeline of the page: a row for each PE, or for several where a row each would be too low.
+// The Rust side packs it (timeline/mod.rs): an overview of shares by bins of time, and spans.
+// It uses the helpers of the page: at, make, time, bytes, count, plural, percent, ticks, showTip.
+
+const KINDS = [["puts and signals", "put"], ["gets", "get"], ["atomic operations", "atomic"], ["waits", "wait"], ["collectives", "collective"]];
+const WAIT = 3, COLLECTIVE = 4, COLOURS = KINDS.length;
+/** With more calls of collectives there are no bands, and with more waits no arrows. */
+const MOST_OF_BANDS = 10000, MOST_ARROWS = 300;
+
+/** Base64 as bytes. */
+function unpacked(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const characters = atob(text), list = new Uint8Array(characters.length);
+  for (let i = 0; i < list.length; i++) list[i] = characters.charCodeAt(i);
+  return list;
+}
+
+/** What is packed, and the spans of each PE, which are read when they are wanted. */
+function packedTimeline() {
+  const { duration, bin, bins, calls, teams, pes } = data.timeline;
+  const packed = unpacked(at("spans").textContent.trim());
+  const colourOf = Uint8Array.from(calls, call => call[1]);
+  const starts = [bins * COLOURS * pes.length];
+  for (const [, size] of pes) starts.push(starts[starts.length - 1] + size);
+  const known = new Array(pes.length);
+  let next = 0;
+  const number = () => {
+    let value = 0, place = 1, byte;
+    do {
+      byte = packed[next++];
+      value += (byte & 127) * place;
+      place *= 128;
+    } while (byte > 127);
+    return value;
+  };
+  function read(pe) {
+    const n = pes[pe][2], numbers = () => new Float64Array(n);
+    // Of a wait, `initiated` is when the call began that ended it, `peer` the place of that PE,
+    // and `size` the call. Of a collective, `peer` is the team.
+    const spans = {
+      n, begin: numbers(), end: numbers(), waited: numbers(), initiated: numbers(), size: numbers(), number: numbers(),
+      reach: numbers(), peer: new Int32Array(n), call: new Uint8Array(n), isOver: new Uint8Array(n),
+    };
+    let before = 0, reach = 0;
+    next = starts[pe];
+    for (let i = 0; i < n; i++) {
+      const first = number(), call = first >> 2;
+      before += number();
+      const end = before + number();
+      spans.begin[i] = before;
+      spans.end[i] = end;
+      spans.waited[i] = number();
+      spans.call[i] = call;
+      spans.isOver[i] = 1 - (first & 1);
+      spans.reach[i] = reach = Math.max(reach, end);
+      if (colourOf[call] === WAIT) {
+        spans.peer[i] = number() - 1;
+        if (spans.peer[i] >= 0) {
+          spans.size[i] = number();
+          const since = number();
+          spans.initiated[i] = end - (since % 2 ? -(since + 1) / 2 : since / 2);
+        }
+      } else if (colourOf[call] === COLLECTIVE) {
+        spans.peer[i] = number();
+        spans.size[i] = number();
+      } else {
+        spans.initiated[i] = before + number();
+        spans.peer[i] = number() - 1;
+        spans.size[i] = number();
+      }
+      if (first & 2) spans.number[i] = number();
+    }
+    return spans;
+  }
+  return {
+    duration: Math.max(duration, 1), bin, bins, calls, teams, pes, packed, colourOf,
+    spans: pe => known[pe] ??= read(pe),
+    kept: pes.reduce((sum, pe) => sum + pe[2], 0),
+    events: pes.reduce((sum, pe) => sum + pe[3], 0),
+  };
+}
+
+/** The first place of a list in order whose value is more than `value`. */
+function firstAbove(list, value) {
+  let low = 0, high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle] > value) high = middle; else low = middle + 1;
+  }
+  return low;
+}
+
+/**
+ * Adds from `begin` to `end`, in columns, to the sums of a colour. What is short counts for a
+ * little, so that it is seen.
+ */
+function addTo(sums, width, colour, begin, end, share) {
+  if (end <= 0 || begin >= width) return;
+  begin = Math.max(begin, 0);
+  end = Math.min(end, width);
+  let column = Math.floor(begin);
+  const last = Math.min(Math.floor(end), width - 1);
+  if (column === last) {
+    sums[column * COLOURS + colour] += (end - begin) * share + 1e-6;
+    return;
+  }
+  sums[column * COLOURS + colour] += (column + 1 - begin) * share;
+  for (column++; column < last; column++) sums[column * COLOURS + colour] += share;
+  sums[last * COLOURS + colour] += (end - last) * share;
+}
+
+/** Adds the overview of a PE to sums for `width` columns, which show `from` and what follows. */
+function addOverview(packed, pe, sums, width, from, scale) {
+  const { bins, bin } = packed;
+  const first = Math.max(0, Math.floor(from / bin)), last = Math.min(bins, Math.ceil((from + width / scale) / bin));
+  for (let i = first, place = (pe * bins + first) * COLOURS; i < last; i++, place += COLOURS) {
+    const begin = (i * bin - from) * scale, end = begin + bin * scale;
+    for (let colour = 0; colour < COLOURS; colour++) {
+      const share = packed.packed[place + colour];
+      if (share > 0) addTo(sums, width, colour, begin, end, share / 255);
+    }
+  }
+}
+
+/** Adds the spans of a PE, and hands those that are seen to `each`. `least`: columns of a call. */
+function addSpans(packed, pe, sums, width, from, scale, each, sparse) {
+  const spans = packed.spans(pe), to = from + width / scale;
+  const first = firstAbove(spans.reach, from - 1), last = firstAbove(spans.begin, to);
+  const least = last - first < width / 4 ? sparse : 0;
+  for (let i = first; i < last; i++) {
+    const begin = spans.begin[i], end = spans.end[i], colour = packed.colourOf[spans.call[i]];
+    if (end < from) continue;
+    const x = (begin - from) * scale;
+    if (colour >= WAIT) {
+      addTo(sums, width, colour, x, Math.max((end - from) * scale, x + least), 1);
+    } else {
+      const initiated = spans.initiated[i], waits = Math.max(initiated, end - spans.waited[i]);
+      addTo(sums, width, colour, x, Math.max((initiated - from) * scale, x + least), 1);
+      if (end > waits) addTo(sums, width, colour, (waits - from) * scale, (end - from) * scale, 1);
+    }
+    if (each !== null) each(spans, i, colour);
+  }
+  if (each === null) return;
+  // A collective that a PE is not in yet, or no longer, has others in it at the edge.
+  for (const [edge, way] of [[first - 1, -1], [last, 1]]) {
+    for (let i = edge; i >= 0 && i < spans.n && Math.abs(i - edge) < 40; i += way) {
+      const colour = packed.colourOf[spans.call[i]];
+      if (colour !== COLLECTIVE) continue;
+      each(spans, i, colour);
+      break;
+    }
+  }
+}
+
+const timeline = (() => {
+  const none = { show: () => {}, showPe: () => {}, draw: () => {}, range: () => null };
+  if (data.timeline.pes.length === 0) {
+    nothing("timeline-view", "No PE was recorded.");
+    return none;
+  }
+  const packed = packedTimeline(), n = packed.pes.length, LEFT = 52, TOP = 24, LOWEST = 6;
+  const placeOf = new Map(packed.pes.map(([pe], place) => [pe, place]));
+  // What is shown: times, and places of PEs.
+  const view = { from: 0, to: packed.duration, first: 0, pes: n };
+  let chosen = null, asked = false;
+  const perRow = pes => Math.ceil(pes / Math.floor(540 / LOWEST));
+  const high = (() => {
+    const rows = Math.ceil(n / perRow(n));
+    return rows * Math.min(30, Math.max(LOWEST, Math.floor(540 / rows)));
+  })();
+  // The rows are made as pixels, so the picture is kept where the processor is.
+  const canvas = make("canvas", { tabIndex: 0 }), pen = canvas.getContext("2d", { willReadFrequently: true });
+  canvas.setAttribute("role", "application");
+  canvas.setAttribute("aria-label", "Timeline of the calls of each PE. Arrows move, plus and minus zoom, 0 shows the whole job.");
+  at("timeline-view").replaceChildren(canvas);
+
+  // Where things are, in the canvas.
+  const wide = () => canvas.clientWidth - LEFT - 1;
+  const toX = ns => LEFT + (ns - view.from) / (view.to - view.from) * wide();
+  const toTime = x => view.from + (x - LEFT) / wide() * (view.to - view.from);
+  const rows = () => {
+    const each = Math.ceil(view.pes / Math.max(1, Math.floor(high / LOWEST)));
+    return { each, n: Math.ceil(view.pes / each) };
+  };
+  const toY = place => TOP + (Math.floor((place - view.first) / rows().each) + .5) * high / rows().n;
+  const ink = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const rgb = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
+  const word = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+
+  /** The rows. Returns calls that are long enough for bands and arrows. */
+  function drawRows(ratio) {
+    const width = Math.max(1, Math.round(wide() * ratio)), height = Math.round(high * ratio);
+    const picture = pen.createImageData(width, height), pixels = new Uint32Array(picture.data.buffer);
+    const ground = rgb(ink("--shade")), page = word(rgb(ink("--page")));
+    const solid = KINDS.map(([, name]) => rgb(ink("--" + name)));
+    const faint = solid.map(colour => word(colour.map((part, i) => Math.round(part * .35 + ground[i] * .65))));
+    const full = solid.map(word), empty = word(ground);
+    const scale = width / (view.to - view.from), overview = packed.bins > 0 && packed.bin * scale <= 1;
+    const { each, n: shown } = rows(), sums = new Float32Array(width * COLOURS), under = new Float32Array(width * COLOURS);
+    const seen = { collectives: [], waits: [] }, single = each === 1;
+    for (let row = 0; row < shown; row++) {
+      const top = Math.round(row * height / shown), bottom = Math.round((row + 1) * height / shown) - 1;
+      pixels.fill(empty, top * width, bottom * width);
+      pixels.fill(page, bottom * width, (bottom + 1) * width);
+      sums.fill(0);
+      under.fill(0);
+      // Below the spans that are there, what others there were.
+      let levels = 1;
+      const first = view.first + row * each, last = Math.min(first + each, view.first + view.pes);
+      const flights = [];
+      for (let pe = first; pe < last; pe++) {
+        if (overview) {
+          addOverview(packed, pe, sums, width, view.from, scale);
+          continue;
+        }
+        addSpans(packed, pe, sums, width, view.from, scale, (spans, i, colour) => {
+          const long = (spans.end[i] - spans.begin[i]) * scale;
+          if (colour === COLLECTIVE && seen.collectives.length < MOST_OF_BANDS) seen.collectives.push([pe, spans, i]);
+          if (colour === WAIT && long > 6 * ratio && spans.peer[i] >= 0 && seen.waits.length < MOST_ARROWS) seen.waits.push([pe, spans, i]);
+          if (single && colour < WAIT && (spans.end[i] - spans.initiated[i]) * scale > 2) {
+            flights.push([spans.initiated[i], spans.end[i], faint[colour]]);
+          }
+        }, 2 * ratio);
+        if (packed.pes[pe][2] < packed.pes[pe][3]) {
+          addOverview(packed, pe, under, width, view.from, scale);
+          levels = 2;
+        }
+      }
+      const room = bottom - top, among = last - first;
+      for (let column = 0; column < width; column++) {
+        const place = column * COLOURS;
+        let sum = 0, most = 0, y = bottom;
+        for (let colour = 0; colour < COLOURS; colour++) {
+          sum += sums[place + colour];
+          if (sums[place + colour] > sums[place + most]) most = colour;
+        }
+        const unit = room / Math.max(among, sum);
+        for (let level = sum > 0 ? 0 : 1; level < levels; level++) {
+          for (let colour = 0; colour < COLOURS; colour++) {
+            const share = level === 0 ? sums[place + colour] : under[place + colour] - sums[place + colour];
+            const ink = level === 0 ? full[colour] : faint[colour];
+            for (let rest = Math.round(share * unit); rest > 0 && y > top; rest--) pixels[--y * width + column] = ink;
+          }
+        }
+        // Where there is but little, the kind that there is most of has a pixel.
+        if (sum > 0 && y === bottom) pixels[--y * width + column] = full[most];
+      }
+      for (const [begin, end, ink] of flights) {
+        const x = Math.max(0, Math.round((begin - view.from) * scale)), to = Math.min(width, Math.round((end - view.from) * scale));
+        for (let y = bottom - Math.max(1, Math.round(2 * ratio)); y < bottom; y++) {
+          for (let column = x; column < to; column++) if (pixels[y * width + column] === empty) pixels[y * width + column] = ink;
+        }
+      }
+    }
+    pen.putImageData(picture, Math.round(LEFT * ratio), Math.round(TOP * ratio));
+    return seen;
+  }
+
+  /** A collective: what is between its begins and its ends, across its PEs. */
+  function drawBands(calls) {
+    if (calls.length === MOST_OF_BANDS) return;
+    const bands = new Map();
+    for (const call of calls) {
+      const [, spans, i] = call, name = `${spans.peer[i]} ${spans.number[i]}`;
+      if (!bands.has(name)) bands.set(name, []);
+      bands.get(name).push(call);
+    }
+    if (bands.size > wide() / 12) return;
+    pen.strokeStyle = pen.fillStyle = ink("--band");
+    for (const band of bands.values()) {
+      if (band.length < 2) continue;
+      const edge = side => band.map(([pe, spans, i]) => [toX(spans[side][i]), toY(pe)]);
+      pen.beginPath();
+      for (const [x, y] of [...edge("begin"), ...edge("end").reverse()]) pen.lineTo(x, y);
+      pen.closePath();
+      pen.globalAlpha = .2;
+      pen.fill();
+      pen.globalAlpha = .8;
+      pen.lineWidth = 1;
+      pen.stroke();
+    }
+    pen.globalAlpha = 1;
+  }
+
+  /** From a put or signal to the end of the wait that it ended. */
+  function drawArrows(waits) {
+    if (waits.length === MOST_ARROWS || rows().each > 1) return;
+    pen.strokeStyle = pen.fillStyle = ink("--text");
+    pen.lineWidth = 1.25;
+    for (const [pe, spans, i] of waits) {
+      const from = [toX(spans.initiated[i]), toY(spans.peer[i])], to = [toX(spans.end[i]), toY(pe)];
+      const angle = Math.atan2(to[1] - from[1], to[0] - from[0]), size = 6;
+      pen.beginPath();
+      pen.moveTo(...from);
+      pen.lineTo(...to);
+      pen.stroke();
+      pen.beginPath();
+      pen.moveTo(...to);
+      for (const side of [-.4, .4]) pen.lineTo(to[0] - size * Math.cos(angle + side), to[1] - size * Math.sin(angle + side));
+      pen.fill();
+    }
+  }
+
+  /** Times above the rows, and numbers of PEs beside them. */
+  function drawAxes() {
+    const span = view.to - view.from, step = ticks(span, wide() / 90)[1], since = view.to / step > 1e4;
+    Object.assign(pen, { fillStyle: ink("--text"), strokeStyle: ink("--quiet"), textBaseline: "middle", textAlign: "center", lineWidth: 1 });
+    pen.font = "12px " + getComputedStyle(document.body).fontFamily;
+    const text = value => since ? (value > 0 ? "+ " : "") + plain(time)(value) : plain(time)(value);
+    let before = -Infinity;
+    for (let i = since ? 0 : Math.ceil(view.from / step); ; i++) {
+      const value = i * step, x = toX(since ? view.from + value : value);
+      if (x > LEFT + wide() + 1) break;
+      const words = since && i === 0 ? "0" : text(value), half = pen.measureText(words).width / 2;
+      if (x - half < before) continue;
+      pen.beginPath();
+      pen.moveTo(x, TOP - 5);
+      pen.lineTo(x, TOP);
+      pen.stroke();
+      pen.fillText(words, Math.min(Math.max(x, half), canvas.clientWidth - half), 9);
+      before = x + half + 12;
+    }
+    pen.textAlign = "right";
+    const { each, n: shown } = rows(), apart = Math.max(1, Math.ceil(14 / (high / shown)));
+    for (let row = 0; row < shown; row += apart) {
+      pen.fillText(String(packed.pes[view.first + row * each][0]), LEFT - 8, TOP + (row + .5) * high / shown);
+    }
+    pen.textAlign = "left";
+    pen.fillText("PE", 0, 9);
+  }
+
+  function drawChosen() {
+    if (chosen === null || chosen.pe < view.first || chosen.pe >= view.first + view.pes) return;
+    const { spans, i, pe } = chosen, row = high / rows().n;
+    const x = toX(spans.begin[i]), width = Math.max(3, toX(spans.end[i]) - x);
+    pen.strokeStyle = ink("--text");
+    pen.lineWidth = 2;
+    pen.strokeRect(x, toY(pe) - row / 2, width, row - 1);
+  }
+
+  function draw() {
+    asked = false;
+    const ratio = devicePixelRatio || 1, across = at("timeline-view").clientWidth;
+    canvas.style.width = across + "px";
+    canvas.style.height = high + TOP + "px";
+    canvas.width = Math.round(across * ratio);
+    canvas.height = Math.round((high + TOP) * ratio);
+    const seen = drawRows(ratio);
+    pen.scale(ratio, ratio);
+    drawAxes();
+    pen.beginPath();
+    pen.rect(LEFT, TOP, wide(), high);
+    pen.clip();
+    drawBands(seen.collectives);
+    drawArrows(seen.waits);
+    drawChosen();
+    const { each } = rows(), last = view.first + view.pes - 1;
+    const pes = view.pes === 1 ? `PE ${packed.pes[last][0]}` : `PEs ${packed.pes[view.first][0]}–${packed.pes[last][0]}`;
+    at("timeline-range").textContent = `${time(view.to - view.from)} from ${moment(view.from)} · ${pes}` + (each > 1 ? ` · a row is ${each} PEs` : "");
+  }
+  const later = () => {
+    if (!asked) requestAnimationFrame(draw);
+    asked = true;
+  };
+  /** A time to the digits that tell it from its neighbours in the view. */
+  function moment(ns) {
+    const [unit, name] = view.to >= 1e9 ? [1e9, "s"] : view.to >= 1e6 ? [1e6, "ms"] : view.to >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+    const places = Math.max(0, Math.min(9, Math.ceil(Math.log10(unit / (view.to - view.from)) + 3)));
+    return (ns / unit).toFixed(unit === 1 ? 0 : places) + " " + name;
+  }
+
+  // Moving about.
+  function look(from, to) {
+    const span = Math.min(Math.max(to - from, 20), packed.duration), middle = (from + to) / 2;
+    const begin = Math.min(Math.max(middle - span / 2, 0), packed.duration - span);
+    const changed = begin !== view.from || begin + span !== view.to;
+    Object.assign(view, { from: begin, to: begin + span });
+    later();
+    return changed;
+  }
+  function lookAt(first, pes) {
+    view.pes = Math.min(Math.max(Math.round(pes), 1), n);
+    view.first = Math.min(Math.max(Math.round(first), 0), n - view.pes);
+    later();
+  }
+  /** `factor` below 1 is closer; `about` stays where it is. */
+  const zoom = (factor, about = (view.from + view.to) / 2) => look(about + (view.from - about) * factor, about + (view.to - about) * factor);
+  const zoomPes = (factor, about = view.first + view.pes / 2) => {
+    const pes = factor < 1 ? Math.floor(view.pes * factor) : Math.ceil(view.pes * factor);
+    lookAt(about - (about - view.first) / view.pes * pes, pes);
+  };
+  const pan = part => look(view.from + part * (view.to - view.from), view.to + part * (view.to - view.from));
+  const whole = () => { look(0, packed.duration); lookAt(0, n); };
+  const steps = [
+    ["−", "Zoom out", () => zoom(2)], ["+", "Zoom in", () => zoom(.5)], ["←", "Earlier", () => pan(-.25)], ["→", "Later", () => pan(.25)],
+    ["Fewer PEs", "Higher rows", () => zoomPes(.5)], ["More PEs", "Lower rows", () => zoomPes(2)], ["Whole job", "All PEs and all times", whole],
+  ];
+  at("timeline-buttons").replaceChildren(...steps.map(([textContent, title, action]) => {
+    const button = make("button", { type: "button", textContent, title });
+    button.addEventListener("click", action);
+    return button;
+  }));
+  const KEYS = {
+    "+": () => zoom(.5), "=": () => zoom(.5), "-": () => zoom(2), "_": () => zoom(2), "0": whole, Home: whole,
+    ArrowLeft: () => pan(-.1), ArrowRight: () => pan(.1), ArrowUp: () => lookAt(view.first - 1, view.pes), ArrowDown: () => lookAt(view.first + 1, view.pes),
+  };
+  canvas.addEventListener("keydown", event => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.shiftKey && event.key === "ArrowUp") zoomPes(.5);
+    else if (event.shiftKey && event.key === "ArrowDown") zoomPes(2);
+    else if (KEYS[event.key]) KEYS[event.key]();
+    else return;
+    event.preventDefault();
+  });
+  const within = event => {
+    const bounds = canvas.getBoundingClientRect();
+    return [event.clientX - bounds.left, event.clientY - bounds.top];
+  };
+  const placeAt = y => view.first + Math.floor((y - TOP) / high * rows().n) * rows().each;
+  canvas.addEventListener("wheel", event => {
+    const [x, y] = within(event), turn = event.deltaY || event.deltaX, factor = Math.exp(turn * (event.deltaMode === 0 ? .002 : .05));
+    let changed = true;
+    if (event.shiftKey) zoomPes(factor, placeAt(y) + .5);
+    else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) changed = pan(event.deltaX / wide());
+    else changed = zoom(factor, toTime(x));
+    // Where there is nothing more to see, the page moves on.
+    if (changed) event.preventDefault();
+  }, { passive: false });
+  const fingers = new Map();
+  let dragged = 0;
+  canvas.addEventListener("pointerdown", event => {
+    fingers.set(event.pointerId, within(event));
+    if (fingers.size === 1) dragged = 0;
+    if (event.isTrusted) canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", event => {
+    const before = fingers.get(event.pointerId);
+    if (before === undefined) return;
+    const now = within(event), old = [...fingers.values()];
+    fingers.set(event.pointerId, now);
+    dragged += Math.abs(now[0] - before[0]) + Math.abs(now[1] - before[1]);
+    if (old.length === 2) {
+      const next = [...fingers.values()], apart = ([a, b]) => Math.max(10, Math.hypot(a[0] - b[0], a[1] - b[1]));
+      const middle = pair => (pair[0][0] + pair[1][0]) / 2, shift = toTime(middle(old)) - toTime(middle(next));
+      zoom(apart(old) / apart(next), toTime(middle(old)));
+      look(view.from + shift, view.to + shift);
+    } else if (dragged > 4) {
+      const shift = toTime(before[0]) - toTime(now[0]);
+      look(view.from + shift, view.to + shift);
+      const move = Math.round((before[1] - now[1]) / (high / rows().n)) * rows().each;
+      if (move !== 0) lookAt(view.first + move, view.pes); else fingers.set(event.pointerId, [now[0], before[1]]);
+    }
+  });
+  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, event => fingers.delete(event.pointerId));
+  canvas.addEventListener("dblclick", event => zoom(.25, toTime(within(event)[0])));
+
+  // What is at a place.
+  function callAt(x, y) {
+    const pe = placeAt(y), ns = toTime(x), near = 3 / wide() * (view.to - view.from);
+    if (x < LEFT || y < TOP || y >= TOP + high || pe >= n || rows().each > 1) return null;
+    const spans = packed.spans(pe), last = firstAbove(spans.begin, ns + near);
+    let best = null, length = Infinity;
+    for (let i = firstAbove(spans.reach, ns - near - 1); i < last; i++) {
+      if (spans.end[i] < ns - near) continue;
+      const away = Math.max(0, spans.begin[i] - ns, ns - spans.end[i]), rank = away * 1e3 + spans.end[i] - spans.begin[i];
+      if (rank < length) [best, length] = [{ pe, spans, i }, rank];
+    }
+    return best;
+  }
+  function described({ pe, spans, i }) {
+    const call = packed.calls[spans.call[i]][0], colour = packed.colourOf[spans.call[i]], long = spans.end[i] - spans.begin[i];
+    const lines = [`PE ${packed.pes[pe][0]}: ${call}`];
+    if (colour === COLLECTIVE) {
+      lines[0] += (spans.number[i] ? ` #${spans.number[i]}` : "") + ` on ${packed.teams[spans.peer[i]]}`;
+      if (spans.size[i]) lines.push(`${bytes(spans.size[i])} of this PE`);
+    } else if (colour !== WAIT) {
+      if (spans.peer[i] >= 0) lines[0] += `, target PE ${spans.peer[i]}`;
+      lines.push(bytes(spans.size[i]) + (spans.number[i] ? ` in ${plural(spans.number[i], "operation")}` : ""));
+    }
+    lines.push(`began at ${moment(spans.begin[i])}, took ${time(long)}`, `lost ${time(spans.waited[i])} in waiting`);
+    if (colour < WAIT && spans.initiated[i] < spans.end[i]) lines.push(`under way for ${time(spans.end[i] - spans.initiated[i])} of it`);
+    if (colour === WAIT && spans.peer[i] >= 0) lines.push(`ended by ${packed.calls[spans.size[i]][0]} of PE ${packed.pes[spans.peer[i]][0]}`);
+    if (!spans.isOver[i]) lines.push("it did not end");
+    return lines;
+  }
+  function sharesAt(x, y) {
+    const first = placeAt(y), last = Math.min(first + rows().each, view.first + view.pes), sums = new Float32Array(COLOURS);
+    const span = 3 / wide() * (view.to - view.from), from = toTime(x) - span / 2, scale = 1 / span;
+    for (let pe = first; pe < last; pe++) {
+      if (packed.bins > 0) addOverview(packed, pe, sums, 1, from, scale); else addSpans(packed, pe, sums, 1, from, scale, null, 0);
+    }
+    const name = place => packed.pes[place][0];
+    const parts = KINDS.map(([words], i) => [words, Math.min(1, sums[i] / (last - first))]).filter(([, share]) => share > 0);
+    return [
+      (last - first === 1 ? `PE ${name(first)}` : `PEs ${name(first)}–${name(last - 1)}`) + ` at ${moment(toTime(x))}`,
+      ...parts.map(([words, share]) => `${words} ${percent(share)}`), ...(parts.length ? [] : ["no call"]),
+    ];
+  }
+  hoverable(canvas, event => {
+    const [x, y] = within(event);
+    if (fingers.size > 0 || x < LEFT || y < TOP || y >= TOP + high || placeAt(y) >= view.first + view.pes) return null;
+    const call = callAt(x, y);
+    const isLong = call && (call.spans.end[call.i] - call.spans.begin[call.i]) / (view.to - view.from) * wide() > 2;
+    if (call && (isLong || packed.bins === 0 || packed.bin / (view.to - view.from) * wide() > 1)) return described(call).join("\n");
+    return sharesAt(x, y).join("\n");
+  });
+
+  /** Says below the rows what was chosen, with links to its rows in tables. */
+  function choose(call) {
+    chosen = call;
+    later();
+    if (call === null) return at("timeline-chosen").replaceChildren();
+    const { pe, spans, i } = call, number = packed.pes[pe][0], name = packed.calls[spans.call[i]][0];
+    const links = [
+      ["slowest wait", "slowest", row => row[0] === number && row[2] === spans.begin[i] && row[3] === spans.waited[i]],
+      ["PE", "pes", row => row[0] === number], ["call", "calls", row => row[0] === name],
+      ["collective", "collective-calls", row => row[0] === name && row[1] === packed.teams[spans.peer[i]]],
+      ["pair", "pairs", row => packed.colourOf[spans.call[i]] < WAIT && row[0] === number && row[1] === spans.peer[i]],
+    ].filter(([, table, is]) => tables[table]?.has(is)).map(([words, table, is]) => link(words, () => tables[table].reveal(is)));
+    at("timeline-chosen").replaceChildren(described(call).join(" · "), links.length ? " · in the tables: " : "", ...links.flatMap((it, i) => i ? [" · ", it] : [it]));
+  }
+  canvas.addEventListener("click", event => {
+    if (dragged <= 4) choose(callAt(...within(event)));
+  });
+
+  /** Shows a time, with as much before and after it, and chooses the call of a PE that begins at `begin`. */
+  function show(pe, from, to, begin) {
+    const margin = Math.max(to - from, 50), place = placeOf.get(pe);
+    look(from - margin, to + margin);
+    if (place !== undefined) {
+      if (rows().each > 1 || place < view.first || place >= view.first + view.pes) lookAt(place - 8, 16);
+      const spans = packed.spans(place), first = firstAbove(spans.begin, begin - .5);
+      let i = first;
+      while (i + 1 < spans.n && spans.begin[i + 1] === begin && spans.end[i] < to) i++;
+      choose(i < spans.n && spans.begin[i] === begin ? { pe: place, spans, i } : null);
+    }
+    at("timeline").scrollIntoView();
+    canvas.focus({ preventScroll: true });
+  }
+  function showPe(pe) {
+    if (!placeOf.has(pe)) return;
+    lookAt(placeOf.get(pe) - 4, Math.min(n, 9));
+    at("timeline").scrollIntoView();
+  }
+
+  at("timeline-key").replaceChildren(...KINDS.flatMap(([words, name]) => {
+    const key = make("span", { className: "key" });
+    key.style.background = `var(--${name})`;
+    return [key, words];
+  }));
+  if (packed.kept < packed.events) {
+    at("timeline-left-out").hidden = false;
+    at("timeline-left-out").textContent = `${count(packed.events - packed.kept)} of ${plural(packed.events, "call")} are not here one by one, so that the page stays small: ` +
+      "of each stretch of time the longest calls of a PE are. The others are pale where you look closely, and all count in the shares of the whole job.";
+  }
+  // Reading all spans takes a while: one PE at a time, when there is nothing else to do.
+  let unread = 0;
+  const readOne = () => {
+    if (unread < n) packed.spans(unread++);
+    if (unread < n) setTimeout(readOne, 0);
+  };
+  setTimeout(readOne, 0);
+  draw();
+  addEventListener("resize", later);
+  dark.addEventListener("change", later);
+  return { show, showPe, draw, range: () => ({ ...view }) };
+})();
