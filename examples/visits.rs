@@ -4,7 +4,7 @@
 //! oshrun -np 4 target/release/examples/visits
 //! ```
 
-use oxshmem::{collections::Map, prelude::*};
+use oxshmem::collections::Map;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> oxshmem::Result<()> {
