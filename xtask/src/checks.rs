@@ -189,7 +189,7 @@ const ON_HOSTS: [(&str, &[&str]); 10] = [
 
 /// Which of them run over UCX too, besides the tests of `hosts`: the others would do the same there
 /// with another net below.
-const OVER_UCX: [&str; 5] = ["cancel_operations", "collectives", "operations", "world", "point_to_point"];
+const OVER_UCX: [&str; 4] = ["cancel_operations", "operations", "world", "point_to_point"];
 
 /// Runs tests of several PEs with the PEs on two simulated hosts: tasks of one process over a
 /// modelled network, processes over TCP, and, where it is there, over UCX. `all` is every one of
