@@ -1,6 +1,6 @@
 //! Three programs of bale: an `Array` beside batches of calls on a `SymSlice`.
 
-use oxshmem::{SessionOptions, collections::Array};
+use oxshmem::{Fetch, SessionOptions, collections::Array};
 
 use crate::{Bench, BenchResult, random};
 
@@ -79,18 +79,7 @@ pub(crate) async fn permutation(bench: &Bench<'_>) -> BenchResult {
     let counts = Array::<u64>::new(world, n).await?;
     let by_array = async || {
         target.fill(0).await?;
-        throw(bench, async |darts| {
-            let found: Vec<_> =
-                darts.iter().map(|&(place, number)| target.compare_swap(place, 0, number)).collect();
-            let mut missed = Vec::new();
-            for (found, dart) in found.into_iter().zip(darts) {
-                if found.await? != 0 {
-                    missed.push(dart.1);
-                }
-            }
-            Ok(missed)
-        })
-        .await?;
+        throw(bench, |place, number| target.compare_swap(place, 0, number)).await?;
         target.sync().await?;
         let mine: Vec<_> = target.local().to_vec().into_iter().filter(|&number| number != 0).collect();
         counts.fill(mine.len() as u64).await?;
@@ -105,18 +94,8 @@ pub(crate) async fn permutation(bench: &Bench<'_>) -> BenchResult {
     let by_hand = async || {
         words.view().fill(0);
         world.barrier_all().await?;
-        throw(bench, async |darts| {
-            let throw = |&(place, number): &(usize, u64)| {
-                ctx.compare_swap(words.at(place % (2 * work)), 0, number, place / (2 * work))
-            };
-            let found: Vec<_> = darts.iter().map(throw).collect();
-            let mut missed = Vec::new();
-            for (found, dart) in found.into_iter().zip(darts) {
-                if found.await? != 0 {
-                    missed.push(dart.1);
-                }
-            }
-            Ok(missed)
+        throw(bench, |place, number| {
+            ctx.compare_swap(words.at(place % (2 * work)), 0, number, place / (2 * work))
         })
         .await?;
         world.barrier_all().await?;
@@ -149,12 +128,9 @@ pub(crate) async fn permutation(bench: &Bench<'_>) -> BenchResult {
     Ok(())
 }
 
-/// Throws the numbers of this PE, batch by batch; `throw` returns those that were thrown at places
-/// that were not free.
-async fn throw(
-    bench: &Bench<'_>,
-    mut throw: impl AsyncFnMut(&[(usize, u64)]) -> BenchResult<Vec<u64>>,
-) -> BenchResult {
+/// Throws the numbers of this PE at places, batch by batch, until each is at one that was free.
+/// `throw` finds what was there.
+async fn throw(bench: &Bench<'_>, throw: impl Fn(usize, u64) -> Fetch<u64>) -> BenchResult {
     let Bench { world, work, .. } = *bench;
     let first = world.my_pe() * work;
     let mut numbers = (first + 1..=first + work).map(|number| number as u64);
@@ -162,15 +138,19 @@ async fn throw(
     let mut missed = Vec::new();
     loop {
         let left = BATCH - missed.len();
-        let darts = missed.drain(..).chain(numbers.by_ref().take(left));
-        let aim = |number| {
-            thrown += 1;
-            (random(thrown) % (2 * work * world.n_pes()), number)
-        };
-        let darts: Vec<_> = darts.map(aim).collect();
-        if darts.is_empty() {
+        let batch: Vec<_> = missed.drain(..).chain(numbers.by_ref().take(left)).collect();
+        if batch.is_empty() {
             return Ok(());
         }
-        missed = throw(&darts).await?;
+        let aim = |&number: &u64| {
+            thrown += 1;
+            throw(random(thrown) % (2 * work * world.n_pes()), number)
+        };
+        let found: Vec<_> = batch.iter().map(aim).collect();
+        for (found, number) in found.into_iter().zip(batch) {
+            if found.await? != 0 {
+                missed.push(number);
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! offsets.
 //!
 //! They are built on what every program has: teams, contexts and symmetric memory. `oxshmem` has
-//! them as `oxshmem::collections`.
+//! them as `oxshmem::collections`. The specification has nothing like them.
 //!
 //! | collection | what it is |
 //! |---|---|

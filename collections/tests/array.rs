@@ -1,9 +1,10 @@
 //! Arrays beside vectors: random calls, near, far and over a modelled network.
 
-use std::{future::Future, pin::pin};
+mod common;
 
+use common::{for_a_while, options};
 use oxshmem::{
-    ClusterOptions, Link, LocalCluster, Result, World,
+    ClusterOptions, LocalCluster, Result, World,
     collections::{Array, Layout},
     prelude::SpaceKind,
 };
@@ -171,35 +172,21 @@ async fn play(world: World, case: Case) -> Result<()> {
     world.finalize().await
 }
 
-fn options(case: &Case) -> ClusterOptions {
-    let mut options = ClusterOptions::default().hosts(case.hosts);
+fn with_devices(case: &Case) -> ClusterOptions {
+    let mut options = options(case.hosts, case.link);
     options.settings.enable_cpu_space = Some("1".into());
     options.settings.enable_gpu_space = Some("1".into());
     options.settings.gpu_emulate = true;
-    match case.link && case.hosts > 1 {
-        true => options.link(Link::default()),
-        false => options,
-    }
+    options
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn an_array_is_as_a_vector(case in cases()) {
-        let options = options(&case);
+        let options = with_devices(&case);
         LocalCluster::run_with(case.n, options, |world| play(world, case.clone())).unwrap();
-    }
-}
-
-/// Polls a future for a few times, and drops it.
-async fn for_a_while(future: impl Future, polls: usize) {
-    let mut future = pin!(future);
-    for _ in 0..=polls {
-        if futures::poll!(future.as_mut()).is_ready() {
-            return;
-        }
-        tokio::task::yield_now().await;
     }
 }
 
@@ -207,15 +194,13 @@ async fn for_a_while(future: impl Future, polls: usize) {
 fn batches_may_be_dropped_at_each_of_their_polls() {
     const LEN: usize = 3000;
     for (hosts, link) in [(1, false), (2, false), (2, true)] {
-        let options = ClusterOptions::default().hosts(hosts);
-        let options = if link { options.link(Link::default()) } else { options };
-        let played = LocalCluster::run_with(2, options, async |world| {
+        let played = LocalCluster::run_with(2, options(hosts, link), async |world| {
             let counts = Array::<u64>::with_layout(&world, LEN, Layout::Cyclic).await?;
             let values = Array::<u64>::with_layout(&world, LEN, Layout::Cyclic).await?;
             let mut added = 0;
             for polls in 0..if world.my_pe() == 1 { 20 } else { 0 } {
                 for_a_while(counts.add_all((0..LEN).map(|index| (index, 1))), polls).await;
-                for_a_while(values.scatter((0..LEN).map(|index| (index, polls as u64))), polls).await;
+                for_a_while(values.scatter((0..LEN).map(|index| (index, polls))), polls).await;
                 for_a_while(counts.gather(0..LEN), polls).await;
                 counts.add_all((0..LEN).map(|index| (index, 1))).await?;
                 added += 1;
@@ -225,8 +210,8 @@ fn batches_may_be_dropped_at_each_of_their_polls() {
                 assert!((added..=2 * added).contains(&sums[0]) && sums[LEN - 1] >= added, "{sums:?}");
                 values.quiet().await?;
                 let written = values.gather(0..LEN).await?;
-                let new = written.partition_point(|value| *value == polls as u64);
-                assert!(written[new..].iter().all(|value| *value < polls as u64), "{written:?}");
+                let new = written.partition_point(|value| *value == polls);
+                assert!(written[new..].iter().all(|value| *value < polls), "{written:?}");
             }
             world.barrier_all().await?;
             world.finalize().await

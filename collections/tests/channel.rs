@@ -1,31 +1,17 @@
 //! Channels beside queues: all messages arrive once and in the order of their sender, whatever is
 //! dropped meanwhile, near, far and over a modelled network.
 
-use std::{collections::VecDeque, future::Future, pin::pin, task::Poll};
+mod common;
 
+use std::collections::VecDeque;
+
+use common::{for_a_while, options, random};
 use futures::{FutureExt, SinkExt, StreamExt, stream};
 use oxshmem::{
-    ClusterOptions, Error, Link, LocalCluster, Result, World,
+    ClusterOptions, Error, LocalCluster, Result, World,
     collections::{Broadcast, Channel, Serde},
 };
 use proptest::prelude::*;
-
-fn random(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-    *seed >> 33
-}
-
-/// Polls a future for a few times; `None` if it is not ready then, and was dropped.
-async fn for_a_while<F: Future>(future: F, polls: u64) -> Option<F::Output> {
-    let mut future = pin!(future);
-    for _ in 0..=polls {
-        if let Poll::Ready(output) = futures::poll!(future.as_mut()) {
-            return Some(output);
-        }
-        tokio::task::yield_now().await;
-    }
-    None
-}
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -49,11 +35,6 @@ fn cases() -> impl Strategy<Value = Case> {
         messages,
         seed,
     })
-}
-
-fn options(case: &Case) -> ClusterOptions {
-    let options = ClusterOptions::default().hosts(case.hosts);
-    if case.link && case.hosts > 1 { options.link(Link::default()) } else { options }
 }
 
 /// What PE `pe` sends as its message of that number.
@@ -137,16 +118,16 @@ async fn to_all(world: World, case: Case) -> Result<()> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn all_messages_arrive_in_the_order_of_their_sender(case in cases()) {
-        LocalCluster::run_with(case.n, options(&case), |world| to_one(world, case.clone())).unwrap();
+        LocalCluster::run_with(case.n, options(case.hosts, case.link), |world| to_one(world, case.clone())).unwrap();
     }
 
     #[test]
     fn all_pes_get_what_one_sends(case in cases()) {
-        LocalCluster::run_with(case.n, options(&case), |world| to_all(world, case.clone())).unwrap();
+        LocalCluster::run_with(case.n, options(case.hosts, case.link), |world| to_all(world, case.clone())).unwrap();
     }
 }
 

@@ -1,31 +1,17 @@
 //! Semaphores, locks, cells and notices between PEs: what tasks of all PEs do at random, and drop
 //! meanwhile, near, far and over a modelled network.
 
-use std::{future::Future, pin::pin, task::Poll, time::Duration};
+mod common;
 
+use std::time::Duration;
+
+use common::{for_a_while, options, random};
 use futures::{FutureExt, future::try_join_all};
 use oxshmem::{
-    ClusterOptions, Error, Link, LocalCluster, Result, World,
+    ClusterOptions, Error, LocalCluster, Result, World,
     collections::{Notify, OnceCell, RwLock, Semaphore},
 };
 use proptest::prelude::*;
-
-fn random(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-    *seed >> 33
-}
-
-/// Polls a future for a few times; `None` if it is not ready then, and was dropped.
-async fn for_a_while<F: Future>(future: F, polls: u64) -> Option<F::Output> {
-    let mut future = pin!(future);
-    for _ in 0..=polls {
-        if let Poll::Ready(output) = futures::poll!(future.as_mut()) {
-            return Some(output);
-        }
-        tokio::task::yield_now().await;
-    }
-    None
-}
 
 /// Waits until the permits of the semaphore are there again, which tasks have dropped.
 async fn has(semaphore: &Semaphore, permits: usize) -> Result<()> {
@@ -63,11 +49,6 @@ fn cases() -> impl Strategy<Value = Case> {
         rounds,
         seed,
     })
-}
-
-fn options(case: &Case) -> ClusterOptions {
-    let options = ClusterOptions::default().hosts(case.hosts);
-    if case.link && case.hosts > 1 { options.link(Link::default()) } else { options }
 }
 
 impl Case {
@@ -255,22 +236,22 @@ proptest! {
 
     #[test]
     fn no_more_permits_are_in_use_than_there_are_and_all_come_back(case in cases()) {
-        LocalCluster::run_with(case.n, options(&case), |world| permits(world, case.clone())).unwrap();
+        LocalCluster::run_with(case.n, options(case.hosts, case.link), |world| permits(world, case.clone())).unwrap();
     }
 
     #[test]
     fn one_task_writes_or_some_read(case in cases()) {
-        LocalCluster::run_with(case.n, options(&case), |world| values(world, case.clone())).unwrap();
+        LocalCluster::run_with(case.n, options(case.hosts, case.link), |world| values(world, case.clone())).unwrap();
     }
 
     #[test]
     fn all_pes_see_the_value_that_one_has_computed(case in cases()) {
-        LocalCluster::run_with(case.n, options(&case), |world| once(world, case.clone())).unwrap();
+        LocalCluster::run_with(case.n, options(case.hosts, case.link), |world| once(world, case.clone())).unwrap();
     }
 
     #[test]
     fn a_notice_comes_to_a_task_that_waits_whatever_others_drop(case in cases()) {
-        LocalCluster::run_with(case.n, options(&case), |world| notices(world, case.clone())).unwrap();
+        LocalCluster::run_with(case.n, options(case.hosts, case.link), |world| notices(world, case.clone())).unwrap();
     }
 }
 

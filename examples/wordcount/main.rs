@@ -7,7 +7,7 @@
 //! and the map must have the same words with the same counts.
 //!
 //! ```text
-//! oshrun -np 4 target/release/examples/wordcount [--slots N] [--top N] [--times N] [FILES OR FOLDERS...]
+//! oshrun -np 4 target/release/examples/wordcount [--slots N] [--top N] [--times N] [FILES...]
 //! ```
 //!
 //! Without files it counts the text files of this repository, or of the current folder.

@@ -7,6 +7,7 @@ use oxshmem_base::report;
 
 pub mod live;
 pub mod man;
+mod markup;
 pub mod oshcc;
 pub mod oshrun;
 #[cfg(feature = "oshtop")]

@@ -15,7 +15,7 @@ use oxshmem_base::{
     wakes::Hold,
 };
 
-/// Has a future go on without a task, to its end.
+/// Has a future go on without a task, to its end. An extension of OpenSHMEM.
 ///
 /// It is polled in this call, and then by each thread that wakes it, within its call. So it should
 /// be short, and wait for what this library does alone: operations, memory of this PE, locks. A

@@ -180,22 +180,10 @@ impl Spare<'_> {
         Ok(node)
     }
 
-    /// A compare-and-swap after which the spare has the node `won` if it succeeds, or else the one
-    /// that it has now. It returns the word that was found.
+    /// A compare-and-swap after which the spare has the first of the nodes `won` if it succeeds,
+    /// and the others are at hand. Otherwise it has the one that it has now. It returns the word
+    /// that was found.
     pub(super) async fn compare_swap(
-        &mut self,
-        ctx: &Context,
-        at: SymRef<'_, u64>,
-        [expected, word]: [u64; 2],
-        won: Option<u32>,
-    ) -> Result<u64> {
-        let won = won.map_or(0..0, |node| node..node + 1);
-        self.swap(ctx, at, [expected, word], won).await
-    }
-
-    /// [`compare_swap`](Self::compare_swap), by which it may win several nodes: the others are at
-    /// hand then.
-    async fn swap(
         &mut self,
         ctx: &Context,
         at: SymRef<'_, u64>,
@@ -246,7 +234,7 @@ impl Spare<'_> {
                 link => (node + 1, (link as u32).wrapping_sub(1)),
             };
             let expected = found;
-            found = self.swap(ctx, head, [expected, changed(expected, next)], node..end).await?;
+            found = self.compare_swap(ctx, head, [expected, changed(expected, next)], node..end).await?;
             if found == expected {
                 return Ok(node);
             }
@@ -262,7 +250,7 @@ impl Spare<'_> {
             let put = ctx.put_nbi(self.pool.node(node).slice(..1), vec![link], self.pe);
             self.under_way = Some(UnderWay::Writing(put));
             self.settle().await?;
-            found = self.compare_swap(ctx, head, [found, changed(found, node)], None).await?;
+            found = self.compare_swap(ctx, head, [found, changed(found, node)], 0..0).await?;
         }
         Ok(())
     }

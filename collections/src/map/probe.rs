@@ -119,7 +119,8 @@ impl<K: Element + Eq, V: Element> Map<K, V> {
                         }
                     };
                     let words = [before_word, changed(before_word, number)];
-                    let old = (before_word as u32).checked_sub(1);
+                    // The node of the value before, if there was one.
+                    let old = (before_word as u32).saturating_sub(1)..before_word as u32;
                     spare.compare_swap(&self.ctx, at, words, old).await?
                 }
             };
@@ -201,7 +202,7 @@ impl<K: Element + Eq, V: Element> Map<K, V> {
                     };
                     let node = spare.write(&self.ctx, sought.words.clone()).await?;
                     let words = [0, sought.control | u64::from(node + 1)];
-                    spare.compare_swap(&self.ctx, at, words, None).await?
+                    spare.compare_swap(&self.ctx, at, words, 0..0).await?
                 }
             };
             match found {

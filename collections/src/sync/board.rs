@@ -107,7 +107,7 @@ impl Board {
     }
 }
 
-/// A task that looks at the words of a board, and waits when it does not like them.
+/// A task that looks at the words of a board, and waits for others until they are as it wants them.
 #[derive(Debug)]
 pub(super) struct Look<'b> {
     board: &'b Arc<Board>,

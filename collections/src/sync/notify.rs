@@ -54,10 +54,11 @@ impl Notify {
     /// Waits for a notice: one that was kept, or the next one that comes once the future was
     /// polled. If it is dropped, a notice that it had goes to another task.
     ///
-    /// At most a million tasks may wait at a time.
-    ///
     /// # Errors
     /// `PeLost`, and the errors of [`Context::compare_swap`](oxshmem_ops::Context::compare_swap).
+    ///
+    /// # Panics
+    /// If a million tasks wait already.
     pub async fn notified(&self) -> Result<()> {
         let mut entry = Going::new(Entry::new(Arc::clone(&self.board))).await?;
         let mut look = self.board.look();

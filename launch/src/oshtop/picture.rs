@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::columns::short;
+use crate::markup::escaped;
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 70.0;
@@ -120,10 +121,6 @@ fn step(most: f64) -> f64 {
         .into_iter()
         .find(|step| most / step <= 5.0)
         .unwrap_or(most)
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

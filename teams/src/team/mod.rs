@@ -368,7 +368,7 @@ impl Team {
     }
 
     /// Whether the team has lost a member, as far as this PE knows. All its collectives fail then,
-    /// without waiting.
+    /// without waiting. An extension: the specification has no lost PEs.
     ///
     /// ```
     /// # use oxshmem::prelude::*;

@@ -9,7 +9,7 @@ use super::{
     ROWS,
     times::{self, Times},
 };
-use crate::trace::model::Trace;
+use crate::{markup::escaped, trace::model::Trace};
 
 const PAGE: &str = include_str!("compare.html");
 /// Where the tables go.
@@ -182,10 +182,6 @@ fn shown(nanos: u64) -> String {
     };
     let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     format!("{value:.digits$} {unit}")
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

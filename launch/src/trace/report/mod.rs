@@ -17,6 +17,7 @@ mod times;
 mod traffic;
 mod waits;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use oxshmem_progress::activity::list;
 use serde_json::{Value, json};
 
@@ -47,7 +48,7 @@ fn page_within(trace: &Trace, budget: usize) -> String {
     let timeline = timeline::of(trace, budget);
     let mut data = data(trace);
     data["timeline"] = timeline.head;
-    let texts = [TIMELINE.to_owned(), timeline::base64(&timeline.bytes), embeddable(&data)];
+    let texts = [TIMELINE.to_owned(), BASE64_STANDARD.encode(&timeline.bytes), embeddable(&data)];
     // Once each, and the data last: it may have a marker in a program's name.
     MARKERS.iter().zip(texts).fold(PAGE.to_owned(), |page, (marker, text)| page.replacen(marker, &text, 1))
 }

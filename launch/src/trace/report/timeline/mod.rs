@@ -20,7 +20,6 @@ use serde_json::{Value, json};
 
 use super::collectives::{TeamKey, key, team_name};
 use crate::trace::model::{Event, Kind, PeTrace, Trace};
-pub(super) use pack::base64;
 use pack::{put_signed, put_varint};
 
 /// The bytes that the packed timeline may have in a page, where base64 makes four of three.
