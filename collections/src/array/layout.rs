@@ -50,11 +50,7 @@ impl Placement {
         let Self { len, n_pes, block } = *self;
         assert!(index < len, "element {index} of an array of {len}");
         let (nth, within) = (index / block, index % block);
-        match nth < n_pes {
-            // Without another division.
-            true => (nth, within),
-            false => (nth % n_pes, nth / n_pes * block + within),
-        }
+        (nth % n_pes, nth / n_pes * block + within)
     }
 
     /// How many elements a PE has.
