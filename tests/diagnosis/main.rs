@@ -14,3 +14,4 @@ mod processes;
 mod stuck;
 mod trace_events;
 mod trace_record;
+mod wait_states;

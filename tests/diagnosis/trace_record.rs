@@ -19,10 +19,10 @@ use oxshmem_launch::trace::{
 use oxshmem_progress::activity::Call;
 
 /// A folder for recordings, which is removed again.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Self(std::env::temp_dir().join(format!("trace-record-{}-{number}", std::process::id())))

@@ -256,7 +256,8 @@ fn name_barriers(pes: &mut [PeTrace]) {
     }
 }
 
-/// For each wait for words: what other PE, or this one, changed one of them last before it ended.
+/// For each wait for words: what other PE, or this one, changed one of them last before it ended;
+/// and for each wait for a lock which PE let go of it last, while it was waited for.
 fn flows(pes: &[PeTrace], places: &[Vec<Words>]) -> Vec<Flow> {
     let number: HashMap<usize, usize> = pes.iter().enumerate().map(|(i, pe)| (pe.pe, i)).collect();
     let waited: Vec<_> = pes.iter().zip(places).map(|(pe, places)| waited(pe, places)).collect();
@@ -273,11 +274,22 @@ fn flows(pes: &[PeTrace], places: &[Vec<Words>]) -> Vec<Flow> {
             }
         }
     }
+    let releases = releases(pes, places);
     let mut flows = Vec::new();
     for (i, pe) in pes.iter().enumerate() {
         for (j, event) in pe.events.iter().enumerate() {
             let (word, bytes) = places[i][j];
             if event.kind != Kind::Wait || word == 0 || !event.is_complete {
+                continue;
+            }
+            if is_of_lock(event) {
+                let meanwhile = (word, event.begin, 0)..=(word, event.completed, usize::MAX);
+                let others = |(_, from): &(_, &(usize, usize))| from.0 != i;
+                if let (Call::SetLock, Some((_, &from))) =
+                    (event.call, releases.range(meanwhile).rev().find(others))
+                {
+                    flows.push(Flow { from, to: (i, j) });
+                }
                 continue;
             }
             let until = (word.saturating_add(bytes.max(1)), 0);
@@ -292,10 +304,25 @@ fn flows(pes: &[PeTrace], places: &[Vec<Words>]) -> Vec<Flow> {
     flows
 }
 
+/// By lock, which has one place on all PEs, time, and PE: when it was let go.
+fn releases(pes: &[PeTrace], places: &[Vec<Words>]) -> BTreeMap<(u64, u64, usize), (usize, usize)> {
+    let all = pes.iter().zip(places).enumerate().flat_map(|(i, (pe, places))| {
+        pe.events.iter().zip(places).enumerate().map(move |(j, (event, words))| ((i, j), event, words.0))
+    });
+    all.filter(|(_, event, word)| event.call == Call::ClearLock && *word != 0)
+        .map(|(from, event, word)| ((word, event.begin, from.0), from))
+        .collect()
+}
+
+fn is_of_lock(event: &Event) -> bool {
+    matches!(event.call, Call::SetLock | Call::ClearLock)
+}
+
 /// The words that a PE waits for, as ranges that do not touch.
 fn waited(pe: &PeTrace, places: &[Words]) -> Vec<Words> {
     let waits = pe.events.iter().zip(places);
-    let waits = waits.filter(|(event, (word, _))| event.kind == Kind::Wait && *word != 0);
+    let waits =
+        waits.filter(|(event, (word, _))| event.kind == Kind::Wait && *word != 0 && !is_of_lock(event));
     let mut ranges: Vec<Words> =
         waits.map(|(_, &(word, bytes))| (word, word.saturating_add(bytes.max(1)))).collect();
     ranges.sort_unstable();
@@ -365,6 +392,18 @@ mod tests {
         ];
         let wait = record(Call::WaitUntil, NO_TARGET, word, [1500, 1500, 4000]);
         let trace = merged(vec![recording(1, "a", 0, vec![wait]), recording(0, "a", 0, changes)]);
+        assert_eq!(trace.flows, [Flow { from: (0, 1), to: (1, 0) }]);
+    }
+
+    #[test]
+    fn a_wait_for_a_lock_is_ended_by_the_pe_that_let_go_of_it_meanwhile() {
+        let (word, other) = (1 << 63 | 64, 1 << 63 | 72);
+        let release = |word, begin| record(Call::ClearLock, NO_TARGET, word, [begin, begin, begin + 10]);
+        let holder = vec![release(word, 1200), release(word, 3000), release(other, 3500)];
+        let request = |begin, end| record(Call::SetLock, NO_TARGET, word, [begin, begin, end]);
+        // The second one waits for the network alone.
+        let waits = vec![request(1500, 3100), release(word, 3200), request(3300, 3400)];
+        let trace = merged(vec![recording(0, "a", 0, holder), recording(1, "a", 0, waits)]);
         assert_eq!(trace.flows, [Flow { from: (0, 1), to: (1, 0) }]);
     }
 

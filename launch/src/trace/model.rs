@@ -92,11 +92,21 @@ pub struct Event {
 /// What ended a wait: an event of one PE, and the wait of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// The signal or put: the place of its PE in [`Trace::pes`], and of the event in its
-    /// [`events`](PeTrace::events).
+    /// The signal, the put, or the release of a lock: the place of its PE in [`Trace::pes`], and of
+    /// the event in its [`events`](PeTrace::events).
     pub from: (usize, usize),
     /// The wait, likewise.
     pub to: (usize, usize),
+}
+
+impl PeTrace {
+    /// Since when all that it did is in the record.
+    pub fn recorded_from(&self) -> u64 {
+        match self.events.first() {
+            Some(first) if self.lost > 0 => first.begin,
+            _ => self.began,
+        }
+    }
 }
 
 impl Kind {

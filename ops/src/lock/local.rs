@@ -25,6 +25,7 @@ use oxshmem_base::{
     turns::{Drives, Turns, in_turn},
     wakes::{Hold, StoredWaker},
 };
+use oxshmem_memory::Extent;
 use oxshmem_progress::activity::{self as board, Activity, Ahead, Call};
 use oxshmem_spaces::{Pe, SymRef, SymSlice};
 
@@ -36,6 +37,7 @@ use super::{
 use crate::{
     context::{Context, ContextOptions},
     quiet::Quiet,
+    trace::waiting,
     wait::{Cmp, Wait, WordWatch, look},
 };
 
@@ -184,6 +186,10 @@ impl LocalLock {
 
     pub(super) fn home(&self) -> usize {
         self.seat.home
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        self.seat.extent()
     }
 
     /// An error if the job has ended, or if the lock is lost with its home.
@@ -380,6 +386,7 @@ impl Seat {
     }
 
     async fn leave(&self) -> Result<()> {
+        let _record = waiting(&self.pe, Call::ClearLock, Some(self.extent()));
         if self.pe.losses().is_some() {
             let is_known = !self.state().abandoned;
             let left = lasting::leave(self, is_known).await;

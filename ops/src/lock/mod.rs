@@ -323,7 +323,7 @@ impl LockRequest {
             }
             None => {
                 if self.record.is_none() {
-                    self.record = waiting(local.pe(), Call::SetLock, None);
+                    self.record = waiting(local.pe(), Call::SetLock, Some(local.extent()));
                 }
                 self.stage = Stage::Queued(guard);
                 Poll::Pending

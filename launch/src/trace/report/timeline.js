@@ -159,8 +159,16 @@ const timeline = (() => {
     nothing("timeline-view", "No PE was recorded.");
     return none;
   }
-  const packed = packedTimeline(), n = packed.pes.length, LEFT = 52, TOP = 24, LOWEST = 6;
+  const packed = packedTimeline(), n = packed.pes.length, LEFT = 52, AXIS = 24, LOWEST = 6;
   const placeOf = new Map(packed.pes.map(([pe], place) => [pe, place]));
+  const strips = [{
+    name: "path",
+    parts: data.why.parts.map(([begin, end, pe, what, colour]) => ({
+      begin, end, pe: placeOf.get(pe), ink: colour === null ? "computing" : KINDS[colour][1], short: `PE ${pe}`,
+      words: `critical path\nPE ${pe}: ${what}\n${time(end - begin)}`,
+    })),
+  }].filter(({ parts }) => parts.length > 0);
+  const TOP = AXIS + strips.length * STRIP;
   // What is shown: times, and places of PEs.
   const view = { from: 0, to: packed.duration, first: 0, pes: n };
   let chosen = null, asked = false;
@@ -315,8 +323,8 @@ const timeline = (() => {
       const words = since && i === 0 ? "0" : text(value), half = pen.measureText(words).width / 2;
       if (x - half < before) continue;
       pen.beginPath();
-      pen.moveTo(x, TOP - 5);
-      pen.lineTo(x, TOP);
+      pen.moveTo(x, AXIS - 5);
+      pen.lineTo(x, AXIS);
       pen.stroke();
       pen.fillText(words, Math.min(Math.max(x, half), canvas.clientWidth - half), 9);
       before = x + half + 12;
@@ -349,11 +357,14 @@ const timeline = (() => {
     const seen = drawRows(ratio);
     pen.scale(ratio, ratio);
     drawAxes();
+    const places = { pen, toX, toY, ink, left: LEFT, wide: wide(), top: AXIS };
+    drawStrips(strips, places);
     pen.beginPath();
     pen.rect(LEFT, TOP, wide(), high);
     pen.clip();
     drawBands(seen.collectives);
     drawArrows(seen.waits);
+    if (rows().each === 1 && strips.length > 0) drawPath(strips[0].parts, places);
     drawChosen();
     const { each } = rows(), last = view.first + view.pes - 1;
     const pes = view.pes === 1 ? `PE ${packed.pes[last][0]}` : `PEs ${packed.pes[view.first][0]}–${packed.pes[last][0]}`;
@@ -499,6 +510,7 @@ const timeline = (() => {
   }
   hoverable(canvas, event => {
     const [x, y] = within(event);
+    if (x >= LEFT && y >= AXIS && y < TOP) return stripAt(strips, Math.floor((y - AXIS) / STRIP), toTime(x))?.words ?? null;
     if (fingers.size > 0 || x < LEFT || y < TOP || y >= TOP + high || placeAt(y) >= view.first + view.pes) return null;
     const call = callAt(x, y);
     const isLong = call && (call.spans.end[call.i] - call.spans.begin[call.i]) / (view.to - view.from) * wide() > 2;

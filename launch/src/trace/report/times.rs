@@ -1,14 +1,12 @@
-//! Where the time of each PE went: computing, communicating, or waiting.
-//!
-//! A PE communicates while a call of it begins: until an operation is initiated, or a wait or
-//! collective begins to wait. It waits for as long as its calls say that they did. What is both is
-//! communicating. Where several calls wait at the same time they are of several tasks, of which
-//! another may compute meanwhile: that is counted by itself. The rest is computing.
+//! Where the time of each PE went: the sum of its [`pieces`].
 
 use serde_json::{Value, json};
 
-use super::{ROWS, pes_of_a_bin};
-use crate::trace::model::{Event, Kind, PeTrace, Trace};
+use super::{
+    ROWS, pes_of_a_bin,
+    pieces::{State, pieces},
+};
+use crate::trace::model::{PeTrace, Trace};
 
 /// Nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,49 +21,17 @@ pub(super) struct Times {
 
 /// The times of a PE, as far back as its records go.
 pub(super) fn of(pe: &PeTrace) -> Times {
-    let began = match pe.events.first() {
-        Some(first) if pe.lost > 0 => first.begin,
-        _ => pe.began,
-    };
-    let ended = pe.ended.max(began);
-    // By how much the number of active calls, and of waiting ones, changes at each of these times.
-    let mut changes = Vec::with_capacity(4 * pe.events.len() + 2);
-    let mut add = |from: u64, to: u64, active: i32, waiting: i32| {
-        let from = from.clamp(began, ended);
-        changes.push((from, active, waiting));
-        changes.push((to.clamp(from, ended), -active, -waiting));
-    };
-    add(began, ended, 0, 0);
-    for event in &pe.events {
-        add(event.begin, waits_from(event), 1, 0);
-        add(event.completed - waited(event), event.completed, 0, 1);
-    }
-    changes.sort_unstable();
-    let (mut times, mut active, mut waiting) = (Times::default(), 0, 0);
-    for pair in changes.windows(2) {
-        let [(from, more_active, more_waiting), (to, ..)] = *pair else { continue };
-        (active, waiting) = (active + more_active, waiting + more_waiting);
-        let part = match (active, waiting) {
-            (1.., _) => &mut times.communicating,
-            (_, 2..) => &mut times.side_by_side,
-            (_, 1) => &mut times.waiting,
-            _ => &mut times.computing,
+    let mut times = Times::default();
+    pieces(pe, |range, state| {
+        let part = match state {
+            State::Computing => &mut times.computing,
+            State::Communicating(_) => &mut times.communicating,
+            State::Waiting(_) => &mut times.waiting,
+            State::Several(_) => &mut times.side_by_side,
         };
-        *part += to - from;
-    }
+        *part += range.end - range.start;
+    });
     times
-}
-
-/// When the PE went on, or began to wait.
-fn waits_from(event: &Event) -> u64 {
-    match event.kind {
-        Kind::Operation => event.initiated,
-        Kind::Wait | Kind::Collective => event.completed - waited(event),
-    }
-}
-
-fn waited(event: &Event) -> u64 {
-    event.waited.min(event.completed.saturating_sub(event.begin)).min(event.completed)
 }
 
 /// The bars of a chart of `n` PEs: `[computing, communicating, waiting, side by side, most waiting,
@@ -128,7 +94,7 @@ mod tests {
     use oxshmem_progress::activity::Call;
 
     use super::*;
-    use crate::trace::report::synthetic::event;
+    use crate::trace::{model::Event, report::synthetic::event};
 
     fn pe(events: Vec<Event>) -> PeTrace {
         PeTrace { began: 100, ended: 200, finalized: true, events, ..PeTrace::default() }

@@ -77,7 +77,7 @@ pub struct Record {
     /// The team of a collective.
     pub team: u64,
     /// The collective's number in its team; of other calls the word that they change or wait for,
-    /// as [`place`] has it; of a batch, its operations.
+    /// or the lock, as [`place`] has it; of a batch, its operations.
     pub number: u64,
     /// When it was called.
     pub begin: u64,

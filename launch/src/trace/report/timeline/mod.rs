@@ -75,7 +75,7 @@ pub(super) fn of(trace: &Trace, budget: usize) -> Timeline {
 }
 
 /// Which of the [`COLOURS`] a call has.
-fn colour(call: Call) -> usize {
+pub(super) fn colour(call: Call) -> usize {
     match Kind::of(call) {
         Kind::Collective => 4,
         Kind::Wait => 3,
