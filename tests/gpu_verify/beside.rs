@@ -1,8 +1,8 @@
 //! Operations by oxshmem beside those by NVSHMEM: by one process, and by two that share the device.
 //!
-//! NVSHMEM's come from a program of its own (`benches/peer/nvshmem.cu`), which `cargo xtask
-//! gpu-verify` packs with its library beside this one. Both print rows of an operation, its bytes
-//! and microseconds.
+//! NVSHMEM's come from a program of its own (`benches/peer/nvshmem.cu`), which `cargo xtask device
+//! --pack` packs with its library beside this one. Both print rows of an operation, its bytes and
+//! microseconds.
 
 use std::{
     future::Future,

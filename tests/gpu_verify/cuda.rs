@@ -1,4 +1,4 @@
-//! CUDA programs, which `cargo xtask gpu-verify` has compiled and put beside this one.
+//! CUDA programs, which `cargo xtask device --pack` has compiled and put beside this one.
 
 use std::{
     path::PathBuf,
@@ -18,7 +18,7 @@ pub(crate) const RUNS: [(&str, &str); 5] = [
 pub(crate) fn missing() -> Option<String> {
     let program = program().ok()?;
     (!program.is_file())
-        .then(|| format!("there is no {}; cargo xtask gpu-verify compiles it", program.display()))
+        .then(|| format!("there is no {}; cargo xtask device --pack compiles it", program.display()))
 }
 
 fn program() -> std::io::Result<PathBuf> {

@@ -1,5 +1,5 @@
 //! All that is to be tested and measured on a device, as one program that needs nothing but a
-//! driver: `cargo xtask gpu-verify` builds it, and it may be copied to another machine.
+//! driver: `cargo xtask device --pack` builds it, with what is beside it on another machine.
 //!
 //! It prints a report in Markdown: the machine, each test with what it came to, and the
 //! measurements. Every test runs in a process of its own, with a time limit, so that one that hangs
@@ -50,7 +50,11 @@ use report::Report;
 
 /// Tests and measures oxshmem on the NVIDIA devices of this machine
 #[derive(Debug, Parser)]
-#[command(name = "gpu-verify")]
+#[command(
+    name = "gpu-verify",
+    after_help = "With --stand-in before all else, it runs on what a stand-in for the driver takes for two devices, \
+                  for which there must be a C compiler."
+)]
 struct Arguments {
     /// On the emulated device instead
     #[arg(long)]
@@ -70,10 +74,6 @@ struct Arguments {
     /// Begins nothing new after this many seconds
     #[arg(long, default_value_t = 540)]
     budget: u64,
-    /// On what a stand-in for the driver takes for two devices, for which there must be a C
-    /// compiler
-    #[arg(long, conflicts_with = "emulated")]
-    stand_in: bool,
     /// Says whether there is a device, and no more
     #[arg(long)]
     probe: bool,
@@ -98,8 +98,6 @@ struct Part {
     hosts: usize,
     /// More variables of the environment.
     variables: &'static [(&'static str, &'static str)],
-    /// The tool that it runs in, with its arguments.
-    tool: Vec<String>,
     limit: Duration,
 }
 
@@ -108,6 +106,9 @@ const MACHINE: &str = "FAKE_CUDA_MACHINE";
 
 fn main() -> ExitCode {
     let mut args: Vec<OsString> = std::env::args_os().collect();
+    if args.get(1).is_some_and(|arg| arg == "--stand-in") {
+        return stand_in::run(&args[2..]);
+    }
     // As the launcher: it forks first of all.
     if args.get(1).is_some_and(|arg| arg == "--oshrun") {
         args.remove(1);
@@ -120,10 +121,6 @@ fn main() -> ExitCode {
         return if emulated == ExitCode::SUCCESS { stand_in } else { emulated };
     }
     let arguments = Arguments::parse_from(&args);
-    if arguments.stand_in {
-        let others: Vec<OsString> = args.split_off(1).into_iter().filter(|arg| arg != "--stand-in").collect();
-        return stand_in::run(&others);
-    }
     if arguments.probe {
         return match report::devices() {
             Ok(devices) => {
@@ -252,7 +249,6 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
         processes,
         hosts: 1,
         variables: &[],
-        tool: Vec::new(),
         limit,
     };
     let mut parts = Vec::new();
@@ -305,7 +301,7 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
     parts
 }
 
-/// What needs a driver: programs that use it themselves, jobs of processes, and tools.
+/// What needs a driver: programs that use it themselves, and jobs of processes.
 #[cfg(feature = "cuda")]
 fn with_a_driver(
     arguments: &Arguments,
@@ -351,29 +347,8 @@ fn with_a_driver(
                 parts.push(Part { variables, ..part(&format!("{run}, {changed}"), run, sharing, processes) });
             }
         }
-        return parts;
-    }
-    if let Some(sanitizer) = sanitizer() {
-        for (check, run) in [("memcheck", "suite"), ("racecheck", "suite"), ("memcheck", "large")] {
-            let name = format!("compute-sanitizer's {check}: {run}");
-            let tool = [&*sanitizer, "--tool", check, "--error-exitcode", "9"].map(str::to_owned).to_vec();
-            parts.push(Part { tool, ..part(&name, run, "vmm", None) });
-        }
-    } else {
-        println!("\ncompute-sanitizer is not there: neither in PATH nor in /usr/local/cuda/bin.");
     }
     parts
-}
-
-/// Where compute-sanitizer is, if it is.
-fn sanitizer() -> Option<String> {
-    let works = |path: &&str| {
-        let version =
-            Command::new(path).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        version.is_ok_and(|status| status.success())
-    };
-    let paths = ["compute-sanitizer", "/usr/local/cuda/bin/compute-sanitizer"];
-    paths.iter().find(|path| works(path)).map(|&path| path.to_owned())
 }
 
 /// Does everything, and reports it.
@@ -444,7 +419,6 @@ fn measurement(title: &str, run: &str, sharing: &'static str, processes: Option<
         processes,
         hosts: 1,
         variables: &[],
-        tool: Vec::new(),
         limit: Duration::from_secs(120),
     }
 }
@@ -474,7 +448,9 @@ fn beside_nvshmem(report: &mut Report, arguments: &Arguments) {
         }
     }
     match peer {
-        None => report.line("NVSHMEM's program is not beside this one: `cargo xtask gpu-verify` packs it.\n"),
+        None => {
+            report.line("NVSHMEM's program is not beside this one: `cargo xtask device --pack` does that.\n")
+        }
         Some(Err(why)) => report.line(&format!("NVSHMEM's program cannot be unpacked: {why}.\n")),
         Some(Ok(_)) => {}
     }
@@ -493,14 +469,7 @@ struct Ended {
 /// Starts a part, waits for it, and ends it when its time is up.
 fn carry_out(part: &Part, arguments: &Arguments) -> Ended {
     let program = std::env::current_exe().expect("this program's path");
-    let mut command = match part.tool.split_first() {
-        Some((tool, arguments)) => {
-            let mut command = Command::new(tool);
-            command.args(arguments).arg(&program);
-            command
-        }
-        None => Command::new(&program),
-    };
+    let mut command = Command::new(&program);
     command.envs(part.variables.iter().copied());
     if let Some(n) = part.processes {
         command.arg("--oshrun").arg("-np").arg(n.to_string()).arg(&program).env(AS_PE, "1");

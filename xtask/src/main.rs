@@ -11,9 +11,11 @@
 //! | [`aarch64`] | clippy and tests for the other processor |
 //! | [`compare`] | our collectives beside Open MPI's |
 //! | [`scale`] | collectives on many hosts, simulated |
-//! | [`gpu`] | what runs on devices: the program that verifies them, and the kernels |
+//! | [`device`] | what runs on a machine with a device, in one folder |
+//! | [`device_report`] | what is in the report that comes back |
+//! | [`gpu`] | the check of the kernels for devices |
 //! | [`cuda`] | CUDA programs, and a compiler for them |
-//! | [`nvshmem`] | NVSHMEM's program for the same, and the page that compares the two |
+//! | [`nvshmem`] | NVSHMEM's program beside ours, and the page that compares the two |
 //! | [`cuda_venv`] | NVIDIA's compiler, from PyPI |
 //! | [`bindings`] | the committed bindings of UCX and PMIx, from installed headers |
 //! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
@@ -34,6 +36,8 @@ mod compare;
 mod cuda;
 mod cuda_venv;
 mod debian;
+mod device;
+mod device_report;
 mod dist;
 mod fuzz;
 mod gpu;
@@ -151,20 +155,19 @@ enum Task {
         #[arg(long)]
         reuse: bool,
     },
-    /// Builds one program that tests and measures devices, on this machine or another, and runs it
-    /// if there is a device
-    GpuVerify {
-        /// Runs it on the emulated device
+    /// Packs all that is to run on a machine with a device, or writes what came back into the book
+    #[command(group = clap::ArgGroup::new("what").args(["pack", "report"]).required(true))]
+    Device {
+        /// Makes target/device; on that machine its run.sh runs all of it, and here with
+        /// --emulated
         #[arg(long)]
-        emulated: bool,
-        /// Runs only some of it
-        #[arg(long)]
-        quick: bool,
-    },
-    /// Writes the book's page beside NVSHMEM, from a report of gpu-verify
-    Nvshmem {
-        /// What gpu-verify has printed
-        report: PathBuf,
+        pack: bool,
+        /// CUDA programs to be compiled and run besides
+        #[arg(long, value_name = "FILE", requires = "pack")]
+        with: Vec<PathBuf>,
+        /// The report that came back
+        #[arg(long, value_name = "FILE")]
+        report: Option<PathBuf>,
     },
     /// Has NVIDIA's assembler check the kernels, if it is installed
     Ptx,
@@ -228,8 +231,8 @@ fn main() -> ExitCode {
         Task::Aarch64 { chosen } => aarch64::test(&chosen),
         Task::Compare { quick, pes, only, variants } => compare::compare(quick, &pes, only, variants),
         Task::Scale { reuse } => scale::scale(reuse),
-        Task::GpuVerify { emulated, quick } => gpu::verify(emulated, quick),
-        Task::Nvshmem { report } => nvshmem::page(&report),
+        Task::Device { report: Some(report), .. } => device::write_pages(&report),
+        Task::Device { with, .. } => device::pack(&with),
         Task::Ptx => gpu::ptx(),
         Task::Cuda => cuda::check(),
         Task::Book => book::build(true),
