@@ -3,8 +3,8 @@
 #
 #   run.sh [--emulated]
 #
-# The report grows as it goes: $OUT/report.md, or out/report.md in this folder. Each step has a limit in seconds, and all
-# of them have one together; what a step leaves behind is ended. With --emulated a stand-in for the driver takes the
+# The report grows as it goes: $OUT/report.md, or out/report.md in this folder. Each step has a limit in seconds, and
+# all of them have one together; what a step leaves behind is ended. With --emulated a stand-in for the driver takes the
 # device's place, to try this file: it has the kernels of the Rust programs alone, and needs a C compiler.
 set -u
 cd "$(dirname "$0")" || exit 2
@@ -98,14 +98,13 @@ fi
 
 # The machine's own before the one that was packed.
 [ -f sanitizer.tar.gz ] && tar xzf sanitizer.tar.gz -C "$unpacked"
-export PATH=$PATH:/usr/local/cuda/bin:$unpacked OXSHMEM_TEST_DEVICE=vmm
+export PATH=$PATH:/usr/local/cuda/bin:$unpacked OXSHMEM_TEST_DEVICE=vmm SHMEM_ENABLE_CPU_SPACE=1
 check() { on_device "compute-sanitizer's $1: $2" 60 compute-sanitizer --tool "$1" --error-exitcode 9 "${@:3}"; }
 check memcheck "the suite of all devices" ./gpu-verify --run suite
 check racecheck "the suite of all devices" ./gpu-verify --run suite
 check memcheck "a job does everything once" ./gpu-verify --run large
 check memcheck "hello.cu" $(job 2) ./hello
 check racecheck "device functions" $(job 1) ./kernels
-unset OXSHMEM_TEST_DEVICE
 
 # Programs that were packed by their names.
 for program in more/*; do

@@ -102,8 +102,10 @@ pub(crate) fn write_page(report: &Report<'_>) -> Result<(), String> {
 fn page(report: &Report<'_>) -> Result<String, String> {
     let lines = report.section("Beside NVSHMEM").unwrap_or_default().lines();
     let table: Vec<&str> = lines.filter(|line| line.starts_with('|')).collect();
-    if table.len() < 3 {
-        return Err("it has no table \"Beside NVSHMEM\"".to_owned());
+    // Behind the head, what NVSHMEM took is the third cell.
+    let is_measured = |row: &&str| row.split('|').nth(3).is_some_and(|cell| cell.trim() != "–");
+    if !table.iter().skip(2).any(is_measured) {
+        return Err("it has no figures of NVSHMEM".to_owned());
     }
     Ok(TEMPLATE
         .replace("{{device}}", report.device()?)
@@ -139,11 +141,11 @@ mod tests {
     fn a_page_has_the_figures_of_its_report() {
         let text = "- date: 2026-11-26 14:09 UTC\n- commit: abc\n\
                     - NVIDIA driver: NVRM version: x86_64  580.159.04  Release\n- devices: NVIDIA H200, 143155 MiB\n\n\
-                    ## Beside NVSHMEM\n\nwords\n\n| a | b |\n|---|---|\n| put | 7.5 |\n\n## Steps\n| x |\n";
+                    ## Beside NVSHMEM\n\nwords\n\n| a | b | c |\n|---|---|---|\n| put | 8 B | 7.5 |\n\n## Steps\n| x |\n";
         let page = page(&Report(text)).unwrap();
-        assert!(page.contains("| a | b |\n|---|---|\n| put | 7.5 |\n"), "{page}");
+        assert!(page.contains("| a | b | c |\n|---|---|---|\n| put | 8 B | 7.5 |\n"), "{page}");
         assert!(page.contains("NVIDIA H200") && page.contains("2026-11-26") && page.contains("580.159.04"));
         assert!(!page.contains("{{") && !page.contains("| x |"), "{page}");
-        assert!(super::page(&Report("- date: x\n")).is_err());
+        assert!(super::page(&Report(&text.replace("7.5", "–"))).is_err());
     }
 }
