@@ -190,7 +190,7 @@ mod tests {
         let wait = Event { call: Call::WaitUntil, kind: Kind::Wait, target: None, ..event(5, 5, 2005) };
         let pes = vec![pe(0, "a \"b\"", vec![event(1500, 1501, 1502)]), pe(1, "c", vec![wait])];
         let flows = vec![Flow { from: (0, 0), to: (1, 0) }];
-        let trace = Trace { program: "a\\b".to_owned(), pes, flows };
+        let trace = Trace { program: "a\\b".to_owned(), pes, flows, phases: Vec::new() };
         let mut text = Vec::new();
         write(&trace, &mut text).unwrap();
         let json: serde_json::Value = serde_json::from_slice(&text).unwrap();

@@ -213,7 +213,7 @@ mod tests {
             events: vec![event(Call::Put, 100, 200, 0), event(Call::WaitUntil, 500, 500 + waits, waits)],
             ..PeTrace::default()
         };
-        Trace { program: "<solver>".to_owned(), pes: vec![pe(0), pe(1)], flows: Vec::new() }
+        Trace { program: "<solver>".to_owned(), pes: vec![pe(0), pe(1)], ..Trace::default() }
     }
 
     #[test]

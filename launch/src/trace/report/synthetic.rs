@@ -37,7 +37,12 @@ pub(super) fn job(n: usize, steps: u64) -> Trace {
         pe.traffic.retain(|to| to.operations > 0);
     }
     job.pes[0].lost = 12;
-    Trace { program: "stencil --steps 20 </script><!--&".into(), pes: job.pes, flows: job.flows }
+    Trace {
+        program: "stencil --steps 20 </script><!--&".into(),
+        pes: job.pes,
+        flows: job.flows,
+        phases: Vec::new(),
+    }
 }
 
 fn started(n: usize, pe: usize) -> PeTrace {
