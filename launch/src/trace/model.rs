@@ -57,6 +57,13 @@ impl PeTrace {
         let behind = self.phases.partition_point(|&(begin, _)| begin <= time);
         self.phases[..behind].last().and_then(|&(_, name)| name)
     }
+
+    /// Each time that the PE was in a phase: which one, from when, and until when.
+    pub(super) fn stays(&self) -> impl Iterator<Item = (usize, u64, u64)> {
+        let ends = self.phases.iter().skip(1).map(|&(begin, _)| begin).chain([self.ended]);
+        let stays = self.phases.iter().zip(ends);
+        stays.filter_map(|(&(begin, name), end)| Some((name?, begin, end.max(begin))))
+    }
 }
 
 /// How much a PE exchanged with one target.

@@ -2,12 +2,13 @@
 //!
 //! Whatever the page shows is added up here, so that its size does not grow with the job: the
 //! matrix has at most [`BINS`] rows, and lists have an end. What there is to add up is in a file
-//! each: [`traffic`] and messages, where [`times`] went, and [`collectives`] with the waits. The
-//! [`timeline`] has single calls, within a budget. The page itself is `page.html`, with the script
-//! of the timeline in `timeline.js`; the data takes the place of a marker.
+//! each: [`traffic`] and messages, where [`times`] went, also by [`phases`], and [`collectives`] with
+//! the waits. The [`timeline`] has single calls, within a budget. The page itself is `page.html`,
+//! with the script of the timeline in `timeline.js`; the data takes the place of a marker.
 
 mod collectives;
 pub(super) mod compare;
+mod phases;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]
@@ -81,6 +82,7 @@ fn data(trace: &Trace) -> Value {
         "calls": traffic::calls(trace),
         "bars": times::bars(trace, &times, n),
         "rows": times::rows(trace, &times, &waits::caused(trace, &collectives)),
+        "phases": phases::rows(trace),
         "waits": waits::slowest(trace, &collectives),
         "collectives": collectives.groups(),
         "arrivals": collectives.worst(),

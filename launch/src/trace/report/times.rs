@@ -5,6 +5,8 @@
 //! communicating. Where several calls wait at the same time they are of several tasks, of which
 //! another may compute meanwhile: that is counted by itself. The rest is computing.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 
 use super::{ROWS, pes_of_a_bin};
@@ -21,8 +23,39 @@ pub(super) struct Times {
     pub(super) side_by_side: u64,
 }
 
+impl Times {
+    pub(super) fn all(&self) -> u64 {
+        self.computing + self.communicating + self.waiting + self.side_by_side
+    }
+}
+
 /// The times of a PE, as far back as its records go.
 pub(super) fn of(pe: &PeTrace) -> Times {
+    let mut times = Times::default();
+    sweep(pe, |part, time| *part(&mut times) += time.end - time.start);
+    times
+}
+
+/// The times of a PE in each of `n` phases, and behind these outside of any.
+pub(super) fn by_phase(pe: &PeTrace, n: usize) -> Vec<Times> {
+    let mut times = vec![Times::default(); n + 1];
+    let (mut phases, mut now) = (pe.phases.iter().peekable(), None);
+    sweep(pe, |part, Range { mut start, end }| {
+        while let Some(&(begin, next)) = phases.next_if(|(begin, _)| *begin < end) {
+            let until = begin.max(start);
+            *part(&mut times[now.unwrap_or(n)]) += until - start;
+            (start, now) = (until, next);
+        }
+        *part(&mut times[now.unwrap_or(n)]) += end - start;
+    });
+    times
+}
+
+/// One of the parts of [`Times`].
+type Part = fn(&mut Times) -> &mut u64;
+
+/// Hands each stretch of time to `each`, in order, with what it counts as.
+fn sweep(pe: &PeTrace, mut each: impl FnMut(Part, Range<u64>)) {
     let began = match pe.events.first() {
         Some(first) if pe.lost > 0 => first.begin,
         _ => pe.began,
@@ -41,19 +74,20 @@ pub(super) fn of(pe: &PeTrace) -> Times {
         add(event.completed - waited(event), event.completed, 0, 1);
     }
     changes.sort_unstable();
-    let (mut times, mut active, mut waiting) = (Times::default(), 0, 0);
+    let (mut active, mut waiting) = (0, 0);
     for pair in changes.windows(2) {
         let [(from, more_active, more_waiting), (to, ..)] = *pair else { continue };
         (active, waiting) = (active + more_active, waiting + more_waiting);
-        let part = match (active, waiting) {
-            (1.., _) => &mut times.communicating,
-            (_, 2..) => &mut times.side_by_side,
-            (_, 1) => &mut times.waiting,
-            _ => &mut times.computing,
+        let part: Part = match (active, waiting) {
+            (1.., _) => |times| &mut times.communicating,
+            (_, 2..) => |times| &mut times.side_by_side,
+            (_, 1) => |times| &mut times.waiting,
+            _ => |times| &mut times.computing,
         };
-        *part += to - from;
+        if from < to {
+            each(part, from..to);
+        }
     }
-    times
 }
 
 /// When the PE went on, or began to wait.
@@ -152,6 +186,24 @@ mod tests {
         // Another task begins a put meanwhile, and a third waits for a part of it.
         let (other, wait) = (event(Call::Put, 140, 145, 146, 0), event(Call::WaitUntil, 150, 150, 170, 20));
         assert_eq!(of(&pe(vec![put, barrier, other, wait])), times(45, 20, 25, 10));
+    }
+
+    #[test]
+    fn times_are_split_where_phases_begin() {
+        let barrier = event(Call::Barrier, 120, 121, 160, 30);
+        let phases =
+            vec![(110, Some(1)), (125, Some(0)), (140, None), (150, Some(1)), (190, Some(1)), (300, Some(0))];
+        let pe = PeTrace { phases, ..pe(vec![barrier]) };
+        let parts = |times: &Times| [times.computing, times.communicating, times.waiting, times.side_by_side];
+        let times = by_phase(&pe, 2);
+        // Of the call, from 130 on is waiting.
+        assert_eq!(parts(&times[0]), [0, 5, 10, 0]);
+        assert_eq!(parts(&times[1]), [50, 5, 10, 0]);
+        assert_eq!(parts(&times[2]), [10, 0, 10, 0]);
+        assert_eq!(times.iter().map(Times::all).sum::<u64>(), of(&pe).all());
+        let lost = PeTrace { lost: 1, ..pe };
+        let times = by_phase(&lost, 2);
+        assert_eq!((times[1].all(), times[2].all()), (55, 10), "from 120 on");
     }
 
     #[test]

@@ -144,7 +144,8 @@ pub(super) fn first_word(index: u64) -> u64 {
 /// A name of a phase as the head has it: how many bytes, and these. A longer one is cut, at the end
 /// of a character.
 pub fn name_words(name: &str) -> [u64; NAME_WORDS] {
-    let name = &name.as_bytes()[..name.floor_char_boundary(NAME_BYTES)];
+    let cut = (0..=NAME_BYTES).rev().find(|&end| name.is_char_boundary(end));
+    let name = if name.len() > NAME_BYTES { &name[..cut.unwrap_or(0)] } else { name }.as_bytes();
     let mut bytes = [0; NAME_WORDS * 8];
     bytes[..8].copy_from_slice(&(name.len() as u64).to_ne_bytes());
     bytes[8..8 + name.len()].copy_from_slice(name);
