@@ -2,13 +2,14 @@
 //!
 //! Whatever the page shows is added up here, so that its size does not grow with the job: the
 //! matrix has at most [`BINS`] rows, and lists have an end. What there is to add up is in a file
-//! each: [`traffic`] and messages, where [`times`] went, [`collectives`] with the waits, and
-//! [`why`] the job took as long. The [`timeline`] has single calls, within a budget. The page
+//! each: [`traffic`] and messages, where [`times`] went, also by [`phases`], [`collectives`] with
+//! the waits, and [`why`] the job took as long. The [`timeline`] has single calls, within a budget. The page
 //! itself is `page.html`, with the script of the timeline in `timeline.js` and what is in its
 //! folder; the data takes the place of a marker.
 
 mod collectives;
 pub(super) mod compare;
+mod phases;
 mod pieces;
 #[cfg(test)]
 mod synthetic;
@@ -84,6 +85,7 @@ fn data(trace: &Trace) -> Value {
         "calls": traffic::calls(trace),
         "bars": times::bars(trace, &times, n),
         "rows": times::rows(trace, &times, &waits::caused(trace, &collectives)),
+        "phases": phases::rows(trace),
         "waits": waits::slowest(trace, &collectives),
         "collectives": collectives.groups(),
         "arrivals": collectives.worst(),

@@ -37,7 +37,8 @@ pub(super) fn job(n: usize, steps: u64) -> Trace {
         pe.traffic.retain(|to| to.operations > 0);
     }
     job.pes[0].lost = 12;
-    Trace { program: "stencil --steps 20 </script><!--&".into(), pes: job.pes, flows: job.flows }
+    let phases = vec!["compute".to_owned(), "</script> exchange".to_owned()];
+    Trace { program: "stencil --steps 20 </script><!--&".into(), pes: job.pes, flows: job.flows, phases }
 }
 
 fn started(n: usize, pe: usize) -> PeTrace {
@@ -57,8 +58,10 @@ impl SyntheticJob {
     fn step(&mut self, step: u64, now: &mut [u64]) {
         let mut signals = vec![(0, (0, 0)); self.n];
         for (pe, now) in now.iter_mut().enumerate() {
+            self.pes[pe].phases.push((*now, Some(0)));
             let slow = if pe % 7 == 3 { 900_000 } else { 0 };
             *now += 1_000_000 + slow + self.random(400_000);
+            self.pes[pe].phases.push((*now, Some(1)));
             let target = (pe + 1) % self.n;
             self.operation(pe, Call::PutSignal, target, 8192, now);
             signals[target] = (*now, (pe, self.pes[pe].events.len() - 1));

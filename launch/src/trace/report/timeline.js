@@ -18,7 +18,7 @@ function unpacked(text) {
 
 /** What is packed, and the spans of each PE, which are read when they are wanted. */
 function packedTimeline() {
-  const { duration, bin, bins, calls, teams, pes } = data.timeline;
+  const { duration, bin, bins, calls, teams, pes, phases } = data.timeline;
   const packed = unpacked(at("spans").textContent.trim());
   const colourOf = Uint8Array.from(calls, call => call[1]);
   const starts = [bins * COLOURS * pes.length];
@@ -76,17 +76,22 @@ function packedTimeline() {
   return {
     duration: Math.max(duration, 1), bin, bins, calls, teams, pes, packed, colourOf,
     spans: pe => known[pe] ??= read(pe),
+    /** The lines that say in what phase a PE is: one, or none. */
+    phaseAt: (pe, ns) => {
+      const changes = pes[pe][4], name = changes[firstAbove(changes, ns, change => change[0]) - 1]?.[1] ?? null;
+      return name === null ? [] : [`phase ${phases[name]}`];
+    },
     kept: pes.reduce((sum, pe) => sum + pe[2], 0),
     events: pes.reduce((sum, pe) => sum + pe[3], 0),
   };
 }
 
-/** The first place of a list in order whose value is more than `value`. */
-function firstAbove(list, value) {
+/** The first place of a list in order whose value, which `of` takes from it, is more than `value`. */
+function firstAbove(list, value, of = it => it) {
   let low = 0, high = list.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (list[middle] > value) high = middle; else low = middle + 1;
+    if (of(list[middle]) > value) high = middle; else low = middle + 1;
   }
   return low;
 }
@@ -493,7 +498,7 @@ const timeline = (() => {
     if (colour < WAIT && spans.initiated[i] < spans.end[i]) lines.push(`under way for ${time(spans.end[i] - spans.initiated[i])} of it`);
     if (colour === WAIT && spans.peer[i] >= 0) lines.push(`ended by ${packed.calls[spans.size[i]][0]} of PE ${packed.pes[spans.peer[i]][0]}`);
     if (!spans.isOver[i]) lines.push("it did not end");
-    return lines;
+    return [...lines, ...packed.phaseAt(pe, spans.begin[i])];
   }
   function sharesAt(x, y) {
     const first = placeAt(y), last = Math.min(first + rows().each, view.first + view.pes), sums = new Float32Array(COLOURS);
@@ -506,6 +511,7 @@ const timeline = (() => {
     return [
       (last - first === 1 ? `PE ${name(first)}` : `PEs ${name(first)}–${name(last - 1)}`) + ` at ${moment(toTime(x))}`,
       ...parts.map(([words, share]) => `${words} ${percent(share)}`), ...(parts.length ? [] : ["no call"]),
+      ...(last - first === 1 ? packed.phaseAt(first, toTime(x)) : []),
     ];
   }
   hoverable(canvas, event => {
@@ -561,6 +567,9 @@ const timeline = (() => {
     key.style.background = `var(--${name})`;
     return [key, words];
   }));
+  if (data.timeline.shortPhases > 0) {
+    at("timeline-phases").textContent = `${plural(data.timeline.shortPhases, "stay")} of PEs in a phase, the shortest, are not here. The table of phases counts them.`;
+  }
   if (packed.kept < packed.events) {
     at("timeline-left-out").hidden = false;
     at("timeline-left-out").textContent = `${count(packed.events - packed.kept)} of ${plural(packed.events, "call")} are not here one by one, so that the page stays small: ` +

@@ -6,6 +6,7 @@
 //! page says how many do not. The overview counts all of them.
 
 mod pack;
+mod phases;
 #[cfg(test)]
 mod tests;
 
@@ -35,7 +36,9 @@ const COLOURS: usize = 5;
 /// A timeline for the page.
 pub(super) struct Timeline {
     /// What the page has to know to read the bytes: `{duration, bin, bins, calls: [[name, colour]],
-    /// teams: [name], pes: [[PE, its bytes, its spans, its calls]]}`.
+    /// teams: [name], phases: [name], shortPhases, pes: [[PE, its bytes, its spans, its calls, its
+    /// phases]]}`. The phases of a PE are `[[begin, which of the names]]`, with null where phases
+    /// end. `shortPhases` is how many are left out.
     pub(super) head: Value,
     /// The overview, PE by PE and bin by bin, and then the spans of each PE.
     pub(super) bytes: Vec<u8>,
@@ -59,8 +62,11 @@ pub(super) fn of(trace: &Trace, budget: usize) -> Timeline {
     }
     let names = Names::of(trace);
     let spans = names.fitting(trace, bin, budget.saturating_sub(bytes.len()));
-    let pes = trace.pes.iter().zip(&spans);
-    let pes: Vec<_> = pes.map(|(pe, it)| json!([pe.pe, it.bytes.len(), it.count, pe.events.len()])).collect();
+    let (phases, short) = phases::within(trace, phases::MOST);
+    let pes = trace.pes.iter().zip(&spans).zip(phases);
+    let pes: Vec<_> = pes
+        .map(|((pe, it), phases)| json!([pe.pe, it.bytes.len(), it.count, pe.events.len(), phases]))
+        .collect();
     spans.iter().for_each(|spans| bytes.extend(&spans.bytes));
     let calls: Vec<_> = names.calls.keys().filter_map(|&code| Call::from_code(code)).collect();
     let head = json!({
@@ -69,6 +75,8 @@ pub(super) fn of(trace: &Trace, budget: usize) -> Timeline {
         "bins": bins,
         "calls": calls.iter().map(|&call| json!([call.name(), colour(call)])).collect::<Vec<_>>(),
         "teams": names.teams.keys().map(team_name).collect::<Vec<_>>(),
+        "phases": trace.phases,
+        "shortPhases": short,
         "pes": pes,
     });
     Timeline { head, bytes }
