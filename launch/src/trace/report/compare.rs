@@ -8,6 +8,7 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt::Write};
 use super::{
     ROWS,
     times::{self, Times},
+    why,
 };
 use crate::{markup::escaped, trace::model::Trace};
 
@@ -43,6 +44,8 @@ pub(in crate::trace) fn page(runs: [&Trace; 2], names: [&str; 2]) -> String {
         let note = "Time within each phase that the program marks, of a PE on average.";
         out += &section("Phases", note, "", &phases);
     }
+    let note = "How long PEs had nothing to do, on all PEs together, by the reason.";
+    out += &section("Wait states", note, "", &of_states(runs));
     out += &section("Calls", "Time in all calls of a kind, on all PEs together.", "calls", &of_calls(runs));
     out += &section(
         "PEs",
@@ -117,6 +120,21 @@ fn of_phases(runs: [&Trace; 2]) -> Vec<Compared> {
         more: Default::default(),
     };
     let mut lines: Vec<_> = phases.into_iter().map(line).collect();
+    lines.sort_by_key(|line| Reverse(line.lost()));
+    lines
+}
+
+/// Those that lost most time first.
+fn of_states(runs: [&Trace; 2]) -> Vec<Compared> {
+    let mut states: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    for (i, run) in runs.into_iter().enumerate() {
+        for (name, lost) in why::lost(run) {
+            states.entry(name).or_default()[i] += lost;
+        }
+    }
+    let line =
+        |(name, time): (&str, [u64; 2])| Compared { name: name.to_owned(), time, more: Default::default() };
+    let mut lines: Vec<_> = states.into_iter().filter(|(_, lost)| *lost != [0, 0]).map(line).collect();
     lines.sort_by_key(|line| Reverse(line.lost()));
     lines
 }
@@ -249,6 +267,8 @@ mod tests {
         assert_eq!(calls[0].lost(), 1200);
         assert_eq!((calls[0].time, calls[1].lost()), ([200, 1400], 0));
         assert_eq!(calls[1].more, ["2", "2"]);
+        let states = of_states([&before, &after]);
+        assert_eq!((states.len(), states[0].name.as_str(), states[0].time), (1, "not known", [200, 1400]));
         let job = of_job([&before, &after]);
         assert_eq!((job[2].name.as_str(), job[2].time), ("waiting", [100, 700]));
         // The other way round it gained.

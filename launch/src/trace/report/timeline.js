@@ -166,13 +166,13 @@ const timeline = (() => {
   }
   const packed = packedTimeline(), n = packed.pes.length, LEFT = 52, AXIS = 24, LOWEST = 6;
   const placeOf = new Map(packed.pes.map(([pe], place) => [pe, place]));
-  const strips = [{
-    name: "path",
-    parts: data.why.parts.map(([begin, end, pe, what, colour]) => ({
-      begin, end, pe: placeOf.get(pe), ink: colour === null ? "computing" : KINDS[colour][1], short: `PE ${pe}`,
-      words: `critical path\nPE ${pe}: ${what}\n${time(end - begin)}`,
-    })),
-  }].filter(({ parts }) => parts.length > 0);
+  const path = data.why.parts.map(([begin, end, pe, what, colour]) => ({
+    begin, end, pe: placeOf.get(pe), ink: colour === null ? "computing" : KINDS[colour][1], short: `PE ${pe}`,
+    words: `critical path\nPE ${pe}: ${what}\n${time(end - begin)}`,
+  }));
+  const strips = [{ name: "path", parts: path }];
+  // Phases are those of the first PE that is shown.
+  if (data.timeline.phases.length > 0) strips.push({ name: "phase", get parts() { return phasesOf(packed, view.first); } });
   const TOP = AXIS + strips.length * STRIP;
   // What is shown: times, and places of PEs.
   const view = { from: 0, to: packed.duration, first: 0, pes: n };
@@ -369,7 +369,7 @@ const timeline = (() => {
     pen.clip();
     drawBands(seen.collectives);
     drawArrows(seen.waits);
-    if (rows().each === 1 && strips.length > 0) drawPath(strips[0].parts, places);
+    if (rows().each === 1) drawPath(path, places);
     drawChosen();
     const { each } = rows(), last = view.first + view.pes - 1;
     const pes = view.pes === 1 ? `PE ${packed.pes[last][0]}` : `PEs ${packed.pes[view.first][0]}–${packed.pes[last][0]}`;
@@ -532,7 +532,7 @@ const timeline = (() => {
     const { pe, spans, i } = call, number = packed.pes[pe][0], name = packed.calls[spans.call[i]][0];
     const links = [
       ["slowest wait", "slowest", row => row[0] === number && row[2] === spans.begin[i] && row[3] === spans.waited[i]],
-      ["PE", "pes", row => row[0] === number], ["call", "calls", row => row[0] === name],
+      ["critical path", "critical", row => row[0] === number && row[1] === name], ["PE", "pes", row => row[0] === number], ["call", "calls", row => row[0] === name],
       ["collective", "collective-calls", row => row[0] === name && row[1] === packed.teams[spans.peer[i]]],
       ["pair", "pairs", row => packed.colourOf[spans.call[i]] < WAIT && row[0] === number && row[1] === spans.peer[i]],
     ].filter(([, table, is]) => tables[table]?.has(is)).map(([words, table, is]) => link(words, () => tables[table].reveal(is)));
