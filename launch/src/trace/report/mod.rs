@@ -2,9 +2,10 @@
 //!
 //! Whatever the page shows is added up here, so that its size does not grow with the job: the
 //! matrix has at most [`BINS`] rows, and lists have an end. What there is to add up is in a file
-//! each: [`traffic`] and messages, where [`times`] went, also by [`phases`], and [`collectives`] with
-//! the waits. The [`timeline`] has single calls, within a budget. The page itself is `page.html`,
-//! with the script of the timeline in `timeline.js`; the data takes the place of a marker.
+//! each: [`traffic`] and messages, where [`times`] went, also by [`phases`], and [`collectives`]
+//! with the waits. The [`timeline`] has single calls, within a budget. The page itself is
+//! `page.html`, with the script of the timeline in `timeline.js`; the data takes the place of a
+//! marker.
 
 mod collectives;
 pub(super) mod compare;

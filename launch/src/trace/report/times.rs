@@ -32,7 +32,7 @@ impl Times {
 /// The times of a PE, as far back as its records go.
 pub(super) fn of(pe: &PeTrace) -> Times {
     let mut times = Times::default();
-    sweep(pe, |part, time| *part(&mut times) += time.end - time.start);
+    stretches(pe, |part, time| *part(&mut times) += time.end - time.start);
     times
 }
 
@@ -40,7 +40,7 @@ pub(super) fn of(pe: &PeTrace) -> Times {
 pub(super) fn by_phase(pe: &PeTrace, n: usize) -> Vec<Times> {
     let mut times = vec![Times::default(); n + 1];
     let (mut phases, mut now) = (pe.phases.iter().peekable(), None);
-    sweep(pe, |part, Range { mut start, end }| {
+    stretches(pe, |part, Range { mut start, end }| {
         while let Some(&(begin, next)) = phases.next_if(|(begin, _)| *begin < end) {
             let until = begin.max(start);
             *part(&mut times[now.unwrap_or(n)]) += until - start;
@@ -55,7 +55,7 @@ pub(super) fn by_phase(pe: &PeTrace, n: usize) -> Vec<Times> {
 type Part = fn(&mut Times) -> &mut u64;
 
 /// Hands each stretch of time to `each`, in order, with what it counts as.
-fn sweep(pe: &PeTrace, mut each: impl FnMut(Part, Range<u64>)) {
+fn stretches(pe: &PeTrace, mut each: impl FnMut(Part, Range<u64>)) {
     let began = match pe.events.first() {
         Some(first) if pe.lost > 0 => first.begin,
         _ => pe.began,
