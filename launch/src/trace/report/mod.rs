@@ -3,9 +3,9 @@
 //! Whatever the page shows is added up here, so that its size does not grow with the job: the
 //! matrix has at most [`BINS`] rows, and lists have an end. What there is to add up is in a file
 //! each: [`traffic`] and messages, where [`times`] went, also by [`phases`], [`collectives`] with
-//! the waits, and [`why`] the job took as long. The [`timeline`] has single calls, within a budget. The page
-//! itself is `page.html`, with the script of the timeline in `timeline.js` and what is in its
-//! folder; the data takes the place of a marker.
+//! the waits, and [`why`] the job took as long. The [`timeline`] has single calls, within a
+//! budget. The page itself is `page.html`, with the script of the timeline in `timeline.js` and
+//! what is in its folder; the data takes the place of a marker.
 
 mod collectives;
 pub(super) mod compare;

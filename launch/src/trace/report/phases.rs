@@ -7,7 +7,7 @@ use crate::trace::model::{Kind, PeTrace, Trace};
 
 /// What the PEs did in one phase.
 #[derive(Clone, Default)]
-struct Phase {
+struct InPhase {
     times: Times,
     /// The PE that computed longest in it, and for how long.
     slowest: Option<(u64, usize)>,
@@ -17,16 +17,16 @@ struct Phase {
 }
 
 /// The phases, in the order of their first begin: `[name, time, computing, communicating, waiting,
-/// in several waits, imbalance, slowest PE, how many times entered, operations, bytes, stay]`. Times
-/// are means over all PEs. The stay is the longest of the slowest PE: its begin and end. Behind the
-/// phases is what was outside of any, with null for name and entries, if there was. Without phases
-/// there is nothing.
+/// in several waits, imbalance, slowest PE, times entered, operations, bytes, stay]`. The times are
+/// means over all PEs, in nanoseconds. The stay is the longest of the slowest PE: its begin and
+/// end. Behind the phases is what was outside of any, with null for its name and how often it was
+/// entered. Without phases there are no rows.
 pub(super) fn rows(trace: &Trace) -> Value {
     if trace.phases.is_empty() {
         return json!([]);
     }
     let n = trace.phases.len();
-    let mut phases = vec![Phase::default(); n + 1];
+    let mut phases = vec![InPhase::default(); n + 1];
     for (place, pe) in trace.pes.iter().enumerate() {
         add_times(&mut phases, place, &times::by_phase(pe, n));
         add_calls(&mut phases, pe);
@@ -37,7 +37,7 @@ pub(super) fn rows(trace: &Trace) -> Value {
     rows.map(|(which, (name, phase))| row(trace, which, name, &phase)).collect()
 }
 
-fn add_times(phases: &mut [Phase], place: usize, times: &[Times]) {
+fn add_times(phases: &mut [InPhase], place: usize, times: &[Times]) {
     for (phase, times) in phases.iter_mut().zip(times) {
         let sum = &mut phase.times;
         sum.computing += times.computing;
@@ -51,7 +51,7 @@ fn add_times(phases: &mut [Phase], place: usize, times: &[Times]) {
 }
 
 /// Calls are of the phase in which they began.
-fn add_calls(phases: &mut [Phase], pe: &PeTrace) {
+fn add_calls(phases: &mut [InPhase], pe: &PeTrace) {
     let outside = phases.len() - 1;
     pe.phases.iter().filter_map(|&(_, phase)| phase).for_each(|phase| phases[phase].entered += 1);
     let mut changes = pe.phases.iter().peekable();
@@ -68,7 +68,7 @@ fn add_calls(phases: &mut [Phase], pe: &PeTrace) {
     }
 }
 
-fn row(trace: &Trace, which: usize, name: Option<&String>, phase: &Phase) -> Value {
+fn row(trace: &Trace, which: usize, name: Option<&String>, phase: &InPhase) -> Value {
     let pes = trace.pes.len().max(1) as u64;
     let times = &phase.times;
     let [all, computing, communicating, waiting, several] =

@@ -81,9 +81,9 @@ pub struct Pair {
 
 /// A record.
 ///
-/// One of [`Call::Phase`] says by `number` in what phase the PE is from `begin` on, and by `team` in
-/// what phase it was before: 0 if in none, else the place of the name in the head, plus 1. Its
-/// `bytes` are 1 where no phase began: it is there so that one that began long ago is known.
+/// One of [`Call::Phase`] has in `number` the phase that the PE is in from `begin` on, and in
+/// `team` the one before: 0 if none, else the place of its name in the head, plus 1. Its `bytes`
+/// are 1 where no phase began: such a record is there so that one that began long ago is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// What was called.

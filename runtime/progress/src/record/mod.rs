@@ -235,8 +235,8 @@ impl Recorder {
         }
     }
 
-    /// From now on the PE is in the phase of that name, or in none if it is empty. Its name is cut as
-    /// [`name_words`] says.
+    /// From now on the PE is in the phase of that name, or in none if it is empty. What is longer
+    /// than [`NAME_BYTES`](form::NAME_BYTES) is cut.
     pub fn phase(&self, name: &str) {
         let (name, begin) = (name_words(name), self.now());
         let index = self.locked(|| {
