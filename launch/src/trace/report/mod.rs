@@ -4,7 +4,7 @@
 //! matrix has at most [`BINS`] rows, and lists have an end. What there is to add up is in a file
 //! each: [`traffic`] and messages, where [`times`] went, and [`collectives`] with the waits. The
 //! [`timeline`] has single calls, within a budget. The page itself is `page.html`, with the script
-//! of the timeline in `timeline.js`; the data takes the place of a marker.
+//! of the timeline in `timeline/packed.js` and `timeline.js`; the data takes the place of a marker.
 
 mod collectives;
 pub(super) mod compare;
@@ -34,7 +34,7 @@ const ROWS: usize = 1000;
 const SLOWEST: usize = 200;
 
 const PAGE: &str = include_str!("page.html");
-const TIMELINE: &str = include_str!("timeline.js");
+const TIMELINE: &str = concat!(include_str!("timeline/packed.js"), include_str!("timeline.js"));
 /// Where the script of the timeline goes, the packed timeline, and the data.
 const MARKERS: [&str; 3] = ["/*TIMELINE*/", "/*SPANS*/", "/*DATA*/"];
 

@@ -1,4 +1,4 @@
-//! The timeline of the page: the calls of each PE, packed as bytes that `timeline.js` reads.
+//! The timeline of the page: the calls of each PE, packed as bytes that `packed.js` reads.
 //!
 //! There are two levels. The overview has, for each PE and each of up to [`MOST_BINS`] bins of
 //! time, the share of each kind of call. The spans have each call with what the page says of it.
