@@ -46,8 +46,9 @@ const timeline = (() => {
     const faint = solid.map(colour => word(colour.map((part, i) => Math.round(part * .35 + ground[i] * .65))));
     const full = solid.map(word), empty = word(ground);
     const scale = width / (view.to - view.from), overview = packed.bins > 0 && packed.bin * scale <= 1;
+    const runs = packed.hasRuns && packed.bin * scale > 4;
     const { each, n: shown } = rows(), sums = new Float32Array(width * COLOURS), under = new Float32Array(width * COLOURS);
-    const seen = { collectives: [], waits: [] }, single = each === 1;
+    const seen = { collectives: longest(MOST_OF_BANDS, .5), waits: longest(MOST_ARROWS, 6 * ratio) }, single = each === 1;
     for (let row = 0; row < shown; row++) {
       const top = Math.round(row * height / shown), bottom = Math.round((row + 1) * height / shown) - 1;
       pixels.fill(empty, top * width, bottom * width);
@@ -65,14 +66,14 @@ const timeline = (() => {
         }
         addSpans(packed, pe, sums, width, view.from, scale, (spans, i, colour) => {
           const long = (spans.end[i] - spans.begin[i]) * scale;
-          if (colour === COLLECTIVE && seen.collectives.length < MOST_OF_BANDS) seen.collectives.push([pe, spans, i]);
-          if (colour === WAIT && long > 6 * ratio && spans.peer[i] >= 0 && seen.waits.length < MOST_ARROWS) seen.waits.push([pe, spans, i]);
+          if (colour === COLLECTIVE) seen.collectives.add(long, pe, spans, i);
+          if (colour === WAIT && spans.peer[i] >= 0) seen.waits.add(long, pe, spans, i);
           if (single && colour < WAIT && (spans.end[i] - spans.initiated[i]) * scale > 2) {
             flights.push([spans.initiated[i], spans.end[i], faint[colour]]);
           }
         }, 2 * ratio);
         if (packed.pes[pe][2] < packed.pes[pe][3]) {
-          addOverview(packed, pe, under, width, view.from, scale);
+          if (runs) addRuns(packed, pe, under, width, view.from, scale); else addOverview(packed, pe, under, width, view.from, scale);
           levels = 2;
         }
       }
@@ -87,7 +88,8 @@ const timeline = (() => {
         const unit = room / Math.max(among, sum);
         for (let level = sum > 0 ? 0 : 1; level < levels; level++) {
           for (let colour = 0; colour < COLOURS; colour++) {
-            const share = level === 0 ? sums[place + colour] : under[place + colour] - sums[place + colour];
+            // The overview has all calls, runs only those that have no span.
+            const share = level === 0 ? sums[place + colour] : under[place + colour] - (runs ? 0 : sums[place + colour]);
             const ink = level === 0 ? full[colour] : faint[colour];
             for (let rest = Math.round(share * unit); rest > 0 && y > top; rest--) pixels[--y * width + column] = ink;
           }
@@ -106,20 +108,23 @@ const timeline = (() => {
     return seen;
   }
 
-  /** A collective: what is between its begins and its ends, across its PEs. */
-  function drawBands(calls) {
-    if (calls.length === MOST_OF_BANDS) return;
-    const bands = new Map();
+  /** A collective: what is between its begins and its ends, across its PEs. Where many are seen, those that took longest. */
+  function drawBands({ calls }) {
+    const bands = new Map(), most = wide() / 12;
     for (const call of calls) {
-      const [, spans, i] = call, name = `${spans.peer[i]} ${spans.number[i]}`;
-      if (!bands.has(name)) bands.set(name, []);
-      bands.get(name).push(call);
+      const [, , spans, i] = call, name = spans.peer[i] * 2 ** 40 + spans.number[i];
+      if (!bands.has(name)) bands.set(name, { calls: [], begin: Infinity, end: -Infinity });
+      const band = bands.get(name);
+      band.calls.push(call);
+      band.begin = Math.min(band.begin, spans.begin[i]);
+      band.end = Math.max(band.end, spans.end[i]);
     }
-    if (bands.size > wide() / 12) return;
+    let list = [...bands.values()];
+    if (list.length > most) list = list.sort((a, b) => b.end - b.begin - a.end + a.begin).slice(0, most);
     pen.strokeStyle = pen.fillStyle = ink("--band");
-    for (const band of bands.values()) {
-      if (band.length < 2) continue;
-      const edge = side => band.map(([pe, spans, i]) => [toX(spans[side][i]), toY(pe)]);
+    for (const band of list) {
+      if (band.calls.length < 2) continue;
+      const edge = side => band.calls.map(([, pe, spans, i]) => [toX(spans[side][i]), toY(pe)]);
       pen.beginPath();
       for (const [x, y] of [...edge("begin"), ...edge("end").reverse()]) pen.lineTo(x, y);
       pen.closePath();
@@ -132,28 +137,44 @@ const timeline = (() => {
     pen.globalAlpha = 1;
   }
 
-  /** From a put or signal to the end of the wait that it ended. */
-  function drawArrows(waits) {
-    if (waits.length === MOST_ARROWS || rows().each > 1) return;
+  /** From a put or signal to the end of the wait that it ended, and to a bare signal from the put before it. */
+  function drawArrows({ calls }) {
+    if (rows().each > 1) return;
     pen.strokeStyle = pen.fillStyle = ink("--text");
-    pen.lineWidth = 1.25;
-    for (const [pe, spans, i] of waits) {
-      const from = [toX(spans.initiated[i]), toY(spans.peer[i])], to = [toX(spans.end[i]), toY(pe)];
-      const angle = Math.atan2(to[1] - from[1], to[0] - from[0]), size = 6;
+    for (const [, pe, spans, i] of calls) {
+      const sender = spans.peer[i], signal = spans.initiated[i];
+      const from = [toX(signal), toY(sender)], to = [toX(spans.end[i]), toY(pe)];
+      const put = putBefore(packed, sender, signal, packed.pes[pe][0], spans.size[i]);
+      pen.lineWidth = 1.25;
       pen.beginPath();
       pen.moveTo(...from);
       pen.lineTo(...to);
       pen.stroke();
+      drawHead(from, to);
+      if (put === null || from[0] - toX(put) < 3) continue;
+      // Away from the waiting PE, so that the path does not cross itself.
+      const bow = high / rows().n * (to[1] < from[1] ? .8 : -.8), middle = (toX(put) + from[0]) / 2;
+      pen.lineWidth = 1;
       pen.beginPath();
-      pen.moveTo(...to);
-      for (const side of [-.4, .4]) pen.lineTo(to[0] - size * Math.cos(angle + side), to[1] - size * Math.sin(angle + side));
+      pen.moveTo(toX(put), from[1]);
+      pen.quadraticCurveTo(middle, from[1] + bow, ...from);
+      pen.stroke();
+      pen.beginPath();
+      pen.arc(toX(put), from[1], 2, 0, 7);
       pen.fill();
     }
+  }
+  function drawHead(from, to) {
+    const angle = Math.atan2(to[1] - from[1], to[0] - from[0]), size = 6;
+    pen.beginPath();
+    pen.moveTo(...to);
+    for (const side of [-.4, .4]) pen.lineTo(to[0] - size * Math.cos(angle + side), to[1] - size * Math.sin(angle + side));
+    pen.fill();
   }
 
   /** Times above the rows, and numbers of PEs beside them. */
   function drawAxes() {
-    const span = view.to - view.from, step = ticks(span, wide() / 90)[1], since = view.to / step > 1e4;
+    const span = view.to - view.from, step = ticks(span, wide() / 90)[1], since = view.to / step > 100;
     Object.assign(pen, { fillStyle: ink("--text"), strokeStyle: ink("--quiet"), textBaseline: "middle", textAlign: "center", lineWidth: 1 });
     pen.font = "12px " + getComputedStyle(document.body).fontFamily;
     const text = value => since ? (value > 0 ? "+ " : "") + plain(time)(value) : plain(time)(value);
@@ -401,12 +422,12 @@ const timeline = (() => {
   if (packed.kept < packed.events) {
     at("timeline-left-out").hidden = false;
     at("timeline-left-out").textContent = `${count(packed.events - packed.kept)} of ${plural(packed.events, "call")} are not here one by one, so that the page stays small: ` +
-      "of each stretch of time the longest calls of a PE are. The others are pale where you look closely, and all count in the shares of the whole job.";
+      "the longest calls of the job are, and of each stretch of time the longest of a PE. Of the others those that follow each other closely are together, in a pale colour.";
   }
   // Reading all spans takes a while: one PE at a time, when there is nothing else to do.
   let unread = 0;
   const readOne = () => {
-    if (unread < n) packed.spans(unread++);
+    if (unread < n) packed.runs(unread), packed.spans(unread++);
     if (unread < n) setTimeout(readOne, 0);
   };
   setTimeout(readOne, 0);

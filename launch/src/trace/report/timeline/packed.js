@@ -2,9 +2,11 @@
 // What the Rust side packed (timeline/mod.rs), and sums of it for columns of pixels.
 
 const KINDS = [["puts and signals", "put"], ["gets", "get"], ["atomic operations", "atomic"], ["waits", "wait"], ["collectives", "collective"]];
-const WAIT = 3, COLLECTIVE = 4, COLOURS = KINDS.length;
-/** With more calls of collectives there are no bands, and with more waits no arrows. */
+const GET = 1, WAIT = 3, COLLECTIVE = 4, COLOURS = KINDS.length;
+/** Calls of collectives that are joined by bands, and waits with arrows: the longest, where more are seen. */
 const MOST_OF_BANDS = 10000, MOST_ARROWS = 300;
+/** Calls that have data for a signal that follows. */
+const DATA = new Set(["put", "put_nbi", "iput", "ibput", "put_on_stream", "session_batch"]);
 
 /** Base64 as bytes. */
 function unpacked(text) {
@@ -20,8 +22,8 @@ function packedTimeline() {
   const packed = unpacked(at("spans").textContent.trim());
   const colourOf = Uint8Array.from(calls, call => call[1]);
   const starts = [bins * COLOURS * pes.length];
-  for (const [, size] of pes) starts.push(starts[starts.length - 1] + size);
-  const known = new Array(pes.length);
+  for (const [, size, , , sizeOfRuns] of pes) starts.push(starts[starts.length - 1] + size + sizeOfRuns);
+  const known = new Array(pes.length), knownRuns = new Array(pes.length);
   let next = 0;
   const number = () => {
     let value = 0, place = 1, byte;
@@ -32,6 +34,10 @@ function packedTimeline() {
     } while (byte > 127);
     return value;
   };
+  const signed = () => {
+    const value = number();
+    return value % 2 ? -(value + 1) / 2 : value / 2;
+  };
   function read(pe) {
     const n = pes[pe][2], numbers = () => new Float64Array(n);
     // Of a wait, `initiated` is when the call began that ended it, `peer` the place of that PE,
@@ -40,15 +46,14 @@ function packedTimeline() {
       n, begin: numbers(), end: numbers(), waited: numbers(), initiated: numbers(), size: numbers(), number: numbers(),
       reach: numbers(), peer: new Int32Array(n), call: new Uint8Array(n), isOver: new Uint8Array(n),
     };
-    let before = 0, reach = 0;
+    let before = 0, numbered = 0, reach = 0;
     next = starts[pe];
     for (let i = 0; i < n; i++) {
-      const first = number(), call = first >> 2;
-      before += number();
-      const end = before + number();
-      spans.begin[i] = before;
+      const first = number(), call = first >> 2, begin = before + signed(), length = number(), waited = number();
+      const end = before = begin + length;
+      spans.begin[i] = begin;
       spans.end[i] = end;
-      spans.waited[i] = number();
+      spans.waited[i] = colourOf[call] < WAIT ? waited : length - waited;
       spans.call[i] = call;
       spans.isOver[i] = 1 - (first & 1);
       spans.reach[i] = reach = Math.max(reach, end);
@@ -56,24 +61,41 @@ function packedTimeline() {
         spans.peer[i] = number() - 1;
         if (spans.peer[i] >= 0) {
           spans.size[i] = number();
-          const since = number();
-          spans.initiated[i] = end - (since % 2 ? -(since + 1) / 2 : since / 2);
+          spans.initiated[i] = end - signed();
         }
       } else if (colourOf[call] === COLLECTIVE) {
         spans.peer[i] = number();
         spans.size[i] = number();
       } else {
-        spans.initiated[i] = before + number();
+        spans.initiated[i] = begin + number();
         spans.peer[i] = number() - 1;
         spans.size[i] = number();
       }
-      if (first & 2) spans.number[i] = number();
+      if (first & 2) spans.number[i] = colourOf[call] === COLLECTIVE ? numbered += signed() : number();
     }
     return spans;
+  }
+  function readRuns(pe) {
+    const n = pes[pe][5], numbers = () => new Float64Array(n);
+    const runs = { n, begin: numbers(), end: numbers(), calls: numbers(), shares: new Uint8Array(n * COLOURS) };
+    let before = 0;
+    next = starts[pe] + pes[pe][1];
+    for (let i = 0; i < n; i++) {
+      runs.begin[i] = before + signed();
+      before = runs.end[i] = runs.begin[i] + number();
+      runs.calls[i] = number();
+      const kinds = packed[next++];
+      for (let colour = 0; colour < COLOURS; colour++) {
+        if (kinds >> colour & 1) runs.shares[i * COLOURS + colour] = packed[next++];
+      }
+    }
+    return runs;
   }
   return {
     duration: Math.max(duration, 1), bin, bins, calls, teams, pes, packed, colourOf,
     spans: pe => known[pe] ??= read(pe),
+    runs: pe => knownRuns[pe] ??= readRuns(pe),
+    hasRuns: pes.some(pe => pe[5] > 0),
     kept: pes.reduce((sum, pe) => sum + pe[2], 0),
     events: pes.reduce((sum, pe) => sum + pe[3], 0),
   };
@@ -121,6 +143,25 @@ function addOverview(packed, pe, sums, width, from, scale) {
   }
 }
 
+/** The places of the runs of a PE that are seen between two times. */
+function runsBetween(packed, pe, from, to) {
+  // Few are longer than a bin.
+  const runs = packed.runs(pe);
+  return [runs, firstAbove(runs.begin, from - 2 * packed.bin), firstAbove(runs.begin, to)];
+}
+
+/** Adds the runs of a PE to sums. */
+function addRuns(packed, pe, sums, width, from, scale) {
+  const [runs, first, last] = runsBetween(packed, pe, from, from + width / scale);
+  for (let i = first, place = first * COLOURS; i < last; i++, place += COLOURS) {
+    const begin = (runs.begin[i] - from) * scale, end = (runs.end[i] - from) * scale;
+    for (let colour = 0; colour < COLOURS; colour++) {
+      const share = runs.shares[place + colour];
+      if (share > 0) addTo(sums, width, colour, begin, end, share / 255);
+    }
+  }
+}
+
 /** Adds the spans of a PE, and hands those that are seen to `each`. `least`: columns of a call. */
 function addSpans(packed, pe, sums, width, from, scale, each, sparse) {
   const spans = packed.spans(pe), to = from + width / scale;
@@ -149,4 +190,32 @@ function addSpans(packed, pe, sums, width, from, scale, each, sparse) {
       break;
     }
   }
+}
+
+/** Calls that are at least so many columns long: more where there would be more than `most`. */
+function longest(most, least) {
+  const list = {
+    calls: [],
+    add(long, ...call) {
+      if (long < least) return;
+      list.calls.push([long, ...call]);
+      while (list.calls.length > most) {
+        least *= 2;
+        list.calls = list.calls.filter(call => call[0] >= least);
+      }
+    },
+  };
+  return list;
+}
+
+/** When the last put of a PE to a target began that a bare signal at a time announces, or null. */
+function putBefore(packed, pe, time, target, signal) {
+  const isSignal = call => !DATA.has(packed.calls[call][0]) && packed.colourOf[call] < WAIT && packed.colourOf[call] !== GET;
+  if (!isSignal(signal) || packed.calls[signal][0].startsWith("put_signal")) return null;
+  const spans = packed.spans(pe);
+  for (let i = firstAbove(spans.begin, time - .5) - 1; i >= 0; i--) {
+    if (spans.peer[i] !== target || packed.colourOf[spans.call[i]] >= WAIT || packed.colourOf[spans.call[i]] === GET) continue;
+    return isSignal(spans.call[i]) ? null : spans.begin[i];
+  }
+  return null;
 }
