@@ -75,6 +75,9 @@ fn a_browser_shows_the_page_in_light_and_dark_and_sorts_its_tables() {
     // Most calls of this one are left out.
     let page = page_within(&synthetic::job(64, 100), 100_000);
     checked(&browser, &folder, ("left-out", &page), "light", 1400);
+    // The others are in runs.
+    let page = page_within(&synthetic::job(2, 10_000), 600_000);
+    checked(&browser, &folder, ("runs", &page), "dark", 420);
     println!("pages and pictures are in {}", folder.display());
 }
 

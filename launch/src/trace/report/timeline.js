@@ -124,6 +124,8 @@ const timeline = (() => {
     pen.strokeStyle = pen.fillStyle = ink("--band");
     for (const band of list) {
       if (band.calls.length < 2) continue;
+      // From PE to PE, whatever their order was.
+      band.calls.sort((a, b) => a[1] - b[1]);
       const edge = side => band.calls.map(([, pe, spans, i]) => [toX(spans[side][i]), toY(pe)]);
       pen.beginPath();
       for (const [x, y] of [...edge("begin"), ...edge("end").reverse()]) pen.lineTo(x, y);

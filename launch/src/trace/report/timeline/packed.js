@@ -192,20 +192,17 @@ function addSpans(packed, pe, sums, width, from, scale, each, sparse) {
   }
 }
 
-/** Calls that are at least so many columns long: more where there would be more than `most`. */
+/** Calls that are more than `least` columns long. Where there would be more than `most`, half as many stay, the longest. */
 function longest(most, least) {
-  const list = {
-    calls: [],
-    add(long, ...call) {
-      if (long < least) return;
-      list.calls.push([long, ...call]);
-      while (list.calls.length > most) {
-        least *= 2;
-        list.calls = list.calls.filter(call => call[0] >= least);
-      }
-    },
+  const calls = [];
+  const add = (long, ...call) => {
+    if (long <= least) return;
+    calls.push([long, ...call]);
+    if (calls.length <= most) return;
+    calls.sort((a, b) => b[0] - a[0]).length = most / 2;
+    least = calls[most / 2 - 1][0];
   };
-  return list;
+  return { calls, add };
 }
 
 /** When the last put of a PE to a target began that a bare signal at a time announces, or null. */
