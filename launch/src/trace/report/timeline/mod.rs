@@ -3,8 +3,10 @@
 //! There are three levels. The overview has, for each PE and each of up to [`MOST_BINS`] bins of
 //! time, the share of each kind of call. The spans have each call with what the page says of it.
 //! Where all of them would make the page too large, the longest calls of the job stay, and some of
-//! each bin, and the page says how many do not. The others are in [`runs`]: those that follow each other closely are
-//! one, with their number and the share of each kind. The overview counts all calls.
+//! each bin, and the page says how many do not. The others are in [`runs`]: those that follow each
+//! other closely are one, with their number and the share of each kind. With so many PEs that not
+//! even a run for each bin finds room there are none, and the page shows the overview instead. The
+//! overview counts all calls.
 
 mod pack;
 mod runs;
