@@ -38,7 +38,11 @@ const ROWS: usize = 1000;
 const SLOWEST: usize = 200;
 
 const PAGE: &str = include_str!("page.html");
-const TIMELINE: &str = concat!(include_str!("timeline/strips.js"), include_str!("timeline.js"));
+const TIMELINE: &str = concat!(
+    include_str!("timeline/packed.js"),
+    include_str!("timeline/strips.js"),
+    include_str!("timeline.js")
+);
 /// Where the script of the timeline goes, the packed timeline, and the data.
 const MARKERS: [&str; 3] = ["/*TIMELINE*/", "/*SPANS*/", "/*DATA*/"];
 

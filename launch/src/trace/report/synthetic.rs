@@ -63,11 +63,19 @@ impl SyntheticJob {
             *now += 1_000_000 + slow + self.random(400_000);
             self.pes[pe].phases.push((*now, Some(1)));
             let target = (pe + 1) % self.n;
-            self.operation(pe, Call::PutSignal, target, 8192, now);
-            signals[target] = (*now, (pe, self.pes[pe].events.len() - 1));
             let far = self.random(self.n as u64) as usize;
             let bytes = 8 << self.random(12);
-            self.operation(pe, Call::FetchAdd, far, 8, now);
+            // Every fourth PE announces its put by a signal of its own.
+            let bare = pe % 4 == 1;
+            self.operation(pe, if bare { Call::Put } else { Call::PutSignal }, target, 8192, now);
+            if bare {
+                *now += 20_000;
+                self.operation(pe, Call::SignalSet, target, 8, now);
+            }
+            signals[target] = (*now, (pe, self.pes[pe].events.len() - 1));
+            if !bare {
+                self.operation(pe, Call::FetchAdd, far, 8, now);
+            }
             self.operation(pe, Call::GetNbi, far, bytes, now);
         }
         for (pe, now) in now.iter_mut().enumerate() {

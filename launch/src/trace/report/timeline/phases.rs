@@ -8,7 +8,7 @@ use crate::trace::model::Trace;
 pub(super) const MOST: usize = 10_000;
 
 /// When each phase of a PE began, and which it is. `None` if it is not known, or if there is none.
-type Changes = Vec<(u64, Option<usize>)>;
+pub(super) type Changes = Vec<(u64, Option<usize>)>;
 
 /// The changes of each PE, about `most` in all, and how many phases are left out. Those stay that
 /// took longest: the page says nothing of the others' times.

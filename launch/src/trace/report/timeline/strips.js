@@ -40,7 +40,7 @@ function stripAt(strips, row, ns) {
 
 /** The phases of a PE as parts of a row. */
 function phasesOf({ pes, duration }, place) {
-  const changes = pes[place][4], { phases } = data.timeline;
+  const changes = pes[place][6], { phases } = data.timeline;
   return changes.map(([begin, phase], i) => ({
     begin, end: changes[i + 1]?.[0] ?? duration, phase, ink: `phase${phase % 4}`, short: phases[phase],
     words: `phase ${phases[phase]}\nPE ${pes[place][0]}, ${time((changes[i + 1]?.[0] ?? duration) - begin)}`,
