@@ -36,7 +36,7 @@ pub(crate) fn timeline() -> Outcome {
     let browser = browsers.find(|name| Job::new("which", [name]).quiet().works());
     let browser = browser.ok_or_else(|| Failure::new("there is no chromium: cargo verify --only tools"))?;
     Job::new(browser, ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-        .args(["--hide-scrollbars", "--window-size=1200,214", "--blink-settings=preferredColorScheme=1"])
+        .args(["--hide-scrollbars", "--window-size=1200,230", "--blink-settings=preferredColorScheme=1"])
         .args([format!("--user-data-dir={}", folder.join("profile").display())])
         .args([format!("--screenshot={FILE}"), format!("file://{}", path.display())])
         .run()?;

@@ -255,6 +255,7 @@ const timeline = (() => {
 
   // Moving about.
   function look(from, to) {
+    if (!(from <= to)) return false;
     const span = Math.min(Math.max(to - from, 20), packed.duration), middle = (from + to) / 2;
     const begin = Math.min(Math.max(middle - span / 2, 0), packed.duration - span);
     const changed = begin !== view.from || begin + span !== view.to;
