@@ -139,6 +139,7 @@ async fn simulate(
     let mut plate = Plate::new(band.clone(), halo.width);
     let (mut waited, last) = (Duration::ZERO, band.len());
     halo.world.barrier_all().await?;
+    halo.world.phase(if overlap { "exchange while computing" } else { "exchange, then compute" });
     let begin = Instant::now();
     for _ in 0..options.steps {
         // Rows 1 and `last` need a neighbour's row.
@@ -168,6 +169,7 @@ async fn simulate(
         plate.step_ends();
     }
     halo.world.barrier_all().await?;
+    halo.world.phase("");
     Ok(Run { plate, elapsed: begin.elapsed(), waited })
 }
 

@@ -30,11 +30,14 @@ int main(void) {
         shmem_global_exit(1);
     }
 
+    /* The report of a recording (oshrun --trace) has the times of each phase. */
+    shmemx_phase("fill");
     for (int i = 0; i < ROWS * COLUMNS; i++) array_A[i] = (me * ROWS * COLUMNS + i) % 7;
     if (me == 0)
         for (int i = 0; i < COLUMNS; i++) array_B[i] = i % 5;
     shmem_long_broadcast(SHMEM_TEAM_WORLD, array_B, array_B, COLUMNS, 0);
 
+    shmemx_phase("multiply");
     for (int row = 0; row < ROWS; row++) {
         product[row] = 0;
         for (int i = 0; i < COLUMNS; i++) product[row] += array_A[row * COLUMNS + i] * array_B[i];
@@ -42,6 +45,7 @@ int main(void) {
     }
     shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &total, &sum, 1);
 
+    shmemx_phase("check");
     long expected = 0;
     for (long i = 0; i < (long)n * ROWS * COLUMNS; i++) expected += i % 7 * (i % COLUMNS % 5);
     if (me == 0) printf("array_A in partition 1, array_B in partition %d: the sum is %ld\n", b_in, total);

@@ -150,6 +150,39 @@ impl World {
         self.0.pe.record(on, true);
     }
 
+    /// From this call on, what this PE does is a part of the phase `name`, until it marks the next
+    /// one. An empty name ends the phase, and none follows. An extension.
+    ///
+    /// A recording of the job (`SHMEM_TRACE`) has the phases, and its report the time, waits and
+    /// operations of each. They are also marked while [`tracing`](Self::tracing) is off. Where
+    /// there is no recording, a call costs one load and a branch.
+    ///
+    /// A phase is of the PE, not of a thread or task: any of them may call this. It is not
+    /// collective, and PEs may have different phases. A name may come again, as in loops. Names are
+    /// cut to 55 bytes, at the end of a character. The recording of a PE holds 48 names. All
+    /// further ones count as the phase `others`.
+    ///
+    /// ```
+    /// # use oxshmem::prelude::*;
+    /// # LocalCluster::run(2, |world| async move {
+    /// let words = world.alloc_zeroed::<u64>(8).await?;
+    /// for step in 0..3 {
+    ///     world.phase("compute");
+    ///     let sum: u64 = (0..1000).sum();
+    ///     world.phase("exchange");
+    ///     world.context().p(words.at(0), sum + step, 1 - world.my_pe()).await?;
+    ///     world.barrier_all().await?;
+    /// }
+    /// world.phase("");
+    /// # world.finalize().await
+    /// # })?;
+    /// # Ok::<(), oxshmem::Error>(())
+    /// ```
+    #[inline]
+    pub fn phase(&self, name: &str) {
+        self.0.pe.phase(name);
+    }
+
     /// This PE's number (`OpenSHMEM 1.6 §9.1.2`).
     ///
     /// ```

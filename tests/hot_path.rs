@@ -144,6 +144,7 @@ fn allocate_nothing(settings: &Settings) {
             let pe = (world.my_pe() + 1) % n;
             for round in 0..3 {
                 let before = ALLOCATIONS.get();
+                world.phase("every operation");
                 buffers = every_operation(world.context(), &slice, &narrow, &floats, buffers, pe);
                 let allocations = ALLOCATIONS.get() - before;
                 assert!(round == 0 || allocations == 0, "{allocations} allocations or frees");

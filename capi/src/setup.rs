@@ -5,7 +5,7 @@
 //! how those of `start_pes` still do (§9.1.11).
 
 use std::{
-    ffi::{c_char, c_int, c_void},
+    ffi::{CStr, c_char, c_int, c_void},
     ptr::null_mut,
     sync::{Once, OnceLock},
     thread::{self, Thread},
@@ -266,4 +266,16 @@ export!("shmem_pcontrol", |name| (level: c_int) {
         2 => global.world.tracing_and_flush(true),
         _ => {}
     }
+});
+
+export!("shmemx_phase", |name| (phase: *const c_char) {
+    let Some(global) = current().filter(|global| global.home.is_here()) else { return };
+    if !global.world.pe().has_recorder() {
+        return;
+    }
+    if phase.is_null() {
+        return global.world.phase("");
+    }
+    // SAFETY: the caller's string, which ends with a zero byte.
+    global.world.phase(&unsafe { CStr::from_ptr(phase) }.to_string_lossy());
 });

@@ -1,4 +1,4 @@
-//! The recording of what a C program does, and the routine that switches it.
+//! The recording of what a C program does, the routine that switches it, and that of its phases.
 
 mod common;
 
@@ -26,6 +26,12 @@ fn what_a_program_does_is_recorded_unless_it_switches_that_off() {
         {
             assert_eq!(count(call), each * n, "{call}: {json}");
         }
+        let phases = |name: &str| json.matches(&format!("\"name\":\"{name}\",\"cat\":\"phase\"")).count();
+        assert_eq!(
+            ["operations", "not\u{fffd}recorded", "signals", "too early", "too late"].map(phases),
+            [n, n, n, 0, 0],
+            "{json}"
+        );
         let _ = fs::remove_dir_all(&folder);
     }
 }

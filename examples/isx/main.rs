@@ -12,7 +12,8 @@
 //!
 //! Buckets and numbers are each an [`Array`](oxshmem::collections::Array) over all PEs. After every
 //! sort it is checked that the keys of each bucket are sorted and in its range, and that the keys
-//! are still the same: their number, sum and exclusive or.
+//! are still the same: their number, sum and exclusive or. The program marks the phases, so the
+//! report of a recording (`oshrun --trace`) has the times of each.
 //!
 //! ```text
 //! oshrun -np 4 target/release/examples/isx [--keys 65536] [--iterations 5] [--seed N]
@@ -59,10 +60,13 @@ async fn run(world: &World, options: Options) -> Result<(), Box<dyn Error>> {
     // The first sort touches memory for the first time.
     let mut all = vec![Vec::new(); PHASES.len() + 1];
     for iteration in 0..=options.iterations {
+        world.phase("make keys");
         let made = generator.keys(keys);
         world.team().sync().await?;
         let phases = sorter.sort(&made).await?;
+        world.phase("verify");
         sorter.verify(&made).await?;
+        world.phase("");
 
         // A phase takes as long as it does on the slowest PE.
         let total = phases.iter().sum::<Duration>();

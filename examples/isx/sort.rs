@@ -15,6 +15,7 @@ pub(crate) const PHASES: [&str; 4] = ["group", "offsets", "exchange", "sort"];
 
 /// What the PEs need to sort, and the sorted keys of this one.
 pub(crate) struct Sorter {
+    world: World,
     /// Where keys arrive, in any order: a block for each PE.
     buckets: Array<u32>,
     /// How many keys each bucket has.
@@ -34,6 +35,7 @@ impl Sorter {
         // A bucket gets as many on average, with a deviation of the root of that.
         let room = keys + 10 * keys.isqrt() + 64;
         Ok(Self {
+            world: world.clone(),
             buckets: Array::new(world, n * room).await?,
             filled: Array::new(world, n).await?,
             tallies: [Array::new(world, n).await?, Array::new(world, n).await?],
@@ -47,10 +49,13 @@ impl Sorter {
     /// Sorts the keys of all PEs. Returns how long each phase took on this one. Collective.
     pub(crate) async fn sort(&mut self, keys: &[u32]) -> Result<[Duration; PHASES.len()], Box<dyn Error>> {
         let mut clock = Clock::start();
+        let [group, offsets, exchange, sort] = PHASES;
 
+        self.world.phase(group);
         let grouped = Grouped::new(keys, self.n);
         let group = clock.lap();
 
+        self.world.phase(offsets);
         // All buckets are free from here on.
         self.filled.fill(0).await?;
         let counts = (0..self.n).map(|pe| grouped.of(pe).len() as u64);
@@ -58,6 +63,7 @@ impl Sorter {
         let starts = starts.await?;
         let offsets = clock.lap();
 
+        self.world.phase(exchange);
         // Each PE begins with another one, so that they do not all write to the same.
         for pe in (self.me..self.n).chain(0..self.me) {
             let (keys, start) = (grouped.of(pe), starts[pe] as usize);
@@ -69,6 +75,7 @@ impl Sorter {
         self.buckets.sync().await?;
         let exchange = clock.lap();
 
+        self.world.phase(sort);
         self.sorted.resize(self.filled.get(self.me).await? as usize, 0);
         self.buckets.local().slice(..self.sorted.len()).read(&mut self.sorted);
         self.sorted.sort_unstable();

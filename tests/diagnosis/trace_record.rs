@@ -302,6 +302,55 @@ fn oshrun_records_a_job_and_leaves_a_file_for_perfetto() {
 }
 
 #[test]
+fn the_report_of_a_job_has_its_phases_and_which_pe_was_slow_in_one() {
+    let _limit = time_limit(120);
+    let folder = Folder::new();
+    let shown = folder.0.to_str().unwrap().to_owned();
+    Job::new(test_name!(), 3).launcher_args(&["--trace", &shown]).run(|world| async move {
+        let words = world.alloc_zeroed::<u64>(8).await?;
+        let next = (world.my_pe() + 1) % world.n_pes();
+        world.barrier_all().await?;
+        for step in 0..2 {
+            world.phase("compute");
+            if world.my_pe() == 1 {
+                std::thread::sleep(Duration::from_millis(30));
+            }
+            world.phase("exchange");
+            world.context().put(words.slice(..4), [step; 4], next).await?;
+            world.tracing(step == 0);
+            world.barrier_all().await?;
+        }
+        world.phase("");
+        world.barrier_all().await
+    });
+    let trace = read(&folder.0);
+    assert_eq!(trace.phases, ["compute", "exchange"]);
+    for pe in &trace.pes {
+        let names: Vec<_> = pe.phases.iter().map(|(_, name)| *name).collect();
+        assert_eq!(names, [Some(0), Some(1), Some(0), Some(1), None], "also while recording was off");
+        let puts = of(pe, Call::Put);
+        assert!(puts.len() == 2 && puts.iter().all(|put| pe.phase_at(put.begin) == Some(1)), "{pe:?}");
+        assert_eq!(pe.phase_at(of(pe, Call::AllocZeroed)[0].begin), None);
+    }
+    let page = std::fs::read_to_string(folder.0.join("report.html")).unwrap();
+    let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>")).unwrap().0;
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    let [compute, exchange, outside] = &data["phases"].as_array().unwrap()[..] else { panic!("{data}") };
+    assert!(compute[0] == "compute" && exchange[0] == "exchange" && outside[0].is_null(), "{data}");
+    // Of the slow one alone two times 30 ms, and as a mean a third of that.
+    let computed = compute[2].as_u64().unwrap();
+    assert!(computed >= 20_000_000, "{compute}");
+    assert!(compute[6].as_f64().unwrap() > 0.3 && compute[7] == 1, "{compute}");
+    assert_eq!([&exchange[8], &exchange[9], &exchange[10]], [6, 6, 6 * 32], "{exchange}");
+    let waits = data["waits"].as_array().unwrap();
+    let slowest = waits.iter().find(|wait| wait[6] == "exchange").unwrap();
+    assert!(slowest[4] == 1 && slowest[3].as_u64().unwrap() > 10_000_000, "{slowest}");
+    let json = std::fs::read_to_string(folder.0.join("trace.json")).unwrap();
+    assert_eq!(json.matches(r#""name":"compute","cat":"phase""#).count(), 6);
+    assert_eq!(json.matches(r#", phases"}"#).count(), 3);
+}
+
+#[test]
 fn nobody_but_its_owner_reads_a_recording_whatever_the_umask() {
     let _limit = time_limit(60);
     let folder = Folder::new();

@@ -22,6 +22,7 @@
 //! | [`book`] | the book: its links, its table of settings, its pages |
 //! | [`rooms`] | which package and module uses which, and how files are written |
 //! | [`picture`] | the book's picture of the progress engine |
+//! | [`timeline`] | the picture of a timeline, of a job that it records |
 //! | [`package`] | that all packages can be published |
 //! | [`shmem4py`] | the Python bindings, with an installation |
 //! | [`oldest`] | the oldest compiler |
@@ -53,6 +54,7 @@ mod rooms;
 mod run;
 mod scale;
 mod shmem4py;
+mod timeline;
 mod verify;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -179,6 +181,8 @@ enum Task {
     Settings,
     /// Draws the design notes' picture of the progress engine
     Picture,
+    /// Records a job and makes the book's picture of its timeline, with Chromium
+    Timeline,
     /// Writes the bindings of UCX and PMIx from the headers that are installed, with bindgen
     Bindings,
     /// Writes the C headers and the book's map from C to Rust
@@ -238,6 +242,7 @@ fn main() -> ExitCode {
         Task::Book => book::build(true),
         Task::Settings => book::write_settings(),
         Task::Picture => picture::picture(),
+        Task::Timeline => timeline::timeline(),
         Task::Bindings => bindings::bindings(),
         Task::Headers { check } => headers::headers(check),
         Task::Rooms { folders } if folders.is_empty() => rooms::rooms(),

@@ -160,6 +160,10 @@ pub(crate) const NO_PES: &[Argument] = &[input("npes", "ignored; 0 by custom")];
 /// The exit status.
 pub(crate) const EXIT: &[Argument] = &[input("status", "the exit status of the job")];
 
+/// The name of a phase.
+pub(crate) const PHASE_NAME: &[Argument] =
+    &[input("name", "the name, in UTF-8, of which 55 bytes are kept; empty or null for no phase")];
+
 /// A signal that is only read.
 pub(crate) const SIGNAL_READ: &[Argument] =
     &[symmetric(input("sig_addr", "symmetric address of this PE's signal word"))];

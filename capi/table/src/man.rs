@@ -166,7 +166,12 @@ fn errors(out: &mut String, group: &Group) {
     }
     if matches!(
         group.name,
-        "shmem_init" | "shmem_init_thread" | "start_pes" | "shmem_query_initialized" | "shmem_pcontrol"
+        "shmem_init"
+            | "shmem_init_thread"
+            | "start_pes"
+            | "shmem_query_initialized"
+            | "shmem_pcontrol"
+            | "shmemx_phase"
     ) {
         return;
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::model::{Form, Group, Over, Status};
 
 /// The chapters and what they are about.
-const CHAPTERS: [(&str, &str); 19] = [
+const CHAPTERS: [(&str, &str); 20] = [
     ("9.1", "Setup, exit and query"),
     ("9.2", "Threads"),
     ("9.3", "Memory"),
@@ -20,6 +20,7 @@ const CHAPTERS: [(&str, &str); 19] = [
     ("9.12", "Ordering"),
     ("9.13", "Locks"),
     ("10", "Profiling"),
+    ("recordings", "Recordings of jobs"),
     ("memory spaces", "Memory spaces"),
     ("memory space capabilities", "Capabilities of memory spaces, which their proposal leaves open"),
     ("memory kinds", "Memory kinds"),

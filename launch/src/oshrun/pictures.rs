@@ -15,7 +15,7 @@ pub(super) struct Pictures {
     trace_report: Option<PathBuf>,
 
     /// Starts nothing, and writes compare.html to the second of two folders with recordings: what
-    /// got slower, by call and by PE
+    /// got slower, by phase, wait state, call and PE
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], exclusive = true)]
     trace_compare: Option<Vec<PathBuf>>,
 }

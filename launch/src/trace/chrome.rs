@@ -1,6 +1,6 @@
 //! `trace.json`: the format of Chrome's tracing, which Perfetto opens. Each host is a process in it
 //! and each PE a thread, with rows of their own for calls that overlap without being one within the
-//! other, as complete events have to be.
+//! other, as complete events have to be, and for the phases that the program marks.
 
 use std::{
     collections::HashMap,
@@ -36,9 +36,9 @@ pub(super) fn write(trace: &Trace, to: &mut impl Write) -> Result<()> {
         }
         let rows = rows(pe);
         let used = rows.iter().map(|(row, _)| *row).max().unwrap_or(0);
-        for row in 0..=used {
-            let tid = thread(pe, row);
-            let more = if row > 0 { ", under way" } else { "" };
+        let phases = (!pe.phases.is_empty()).then_some((phases_of(pe), ", phases"));
+        let rows_of_calls = (0..=used).map(|row| (thread(pe, row), if row > 0 { ", under way" } else { "" }));
+        for (tid, more) in phases.into_iter().chain(rows_of_calls) {
             next(to)?;
             write!(
                 to,
@@ -49,6 +49,17 @@ pub(super) fn write(trace: &Trace, to: &mut impl Write) -> Result<()> {
             write!(
                 to,
                 r#"{{"ph":"M","name":"thread_sort_index","pid":{process},"tid":{tid},"args":{{"sort_index":{tid}}}}}"#
+            )?;
+        }
+        for (phase, begin, end) in pe.stays() {
+            next(to)?;
+            write!(
+                to,
+                r#"{{"ph":"X","name":{},"cat":"phase","pid":{process},"tid":{},"ts":{},"dur":{}}}"#,
+                quoted(&trace.phases[phase]),
+                phases_of(pe),
+                Micros(begin),
+                Micros(end - begin)
             )?;
         }
         for (event, &(row, end)) in pe.events.iter().zip(&rows) {
@@ -78,9 +89,14 @@ pub(super) fn write(trace: &Trace, to: &mut impl Write) -> Result<()> {
     to.flush()
 }
 
-/// A number of its own for each row.
+/// A number of its own for each row, behind that of the phases.
 fn thread(pe: &PeTrace, row: usize) -> usize {
-    pe.pe * ROWS + row
+    phases_of(pe) + 1 + row
+}
+
+/// The number of the row of phases, which is above the calls.
+fn phases_of(pe: &PeTrace) -> usize {
+    pe.pe * (ROWS + 1)
 }
 
 fn write_event(
@@ -186,22 +202,37 @@ mod tests {
 
     #[test]
     fn the_file_is_json_with_an_event_for_each_call_and_both_ends_of_each_flow() {
-        let pe = |pe, host: &str, events| PeTrace { pe, host: host.to_owned(), events, ..PeTrace::default() };
+        let pe = |pe, host: &str, events| PeTrace {
+            pe,
+            host: host.to_owned(),
+            events,
+            ended: 3000,
+            ..PeTrace::default()
+        };
         let wait = Event { call: Call::WaitUntil, kind: Kind::Wait, target: None, ..event(5, 5, 2005) };
-        let pes = vec![pe(0, "a \"b\"", vec![event(1500, 1501, 1502)]), pe(1, "c", vec![wait])];
+        let mut pes = vec![pe(0, "a \"b\"", vec![event(1500, 1501, 1502)]), pe(1, "c", vec![wait])];
+        pes[1].phases = vec![(500, Some(0)), (1500, None), (2500, Some(0))];
         let flows = vec![Flow { from: (0, 0), to: (1, 0) }];
-        let trace = Trace { program: "a\\b".to_owned(), pes, flows };
+        let trace = Trace { program: "a\\b".to_owned(), pes, flows, phases: vec!["a \"b\"".to_owned()] };
         let mut text = Vec::new();
         write(&trace, &mut text).unwrap();
         let json: serde_json::Value = serde_json::from_slice(&text).unwrap();
         let events = json["traceEvents"].as_array().unwrap();
-        let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
+        let of = |ph: &str| {
+            let events = events.iter().filter(|event| event["ph"] == ph && event["cat"] != "phase");
+            events.collect::<Vec<_>>()
+        };
         assert_eq!(
             (of("X").len(), of("M").len(), json["otherData"]["program"].as_str()),
-            (2, 6, Some("a\\b"))
+            (2, 8, Some("a\\b"))
         );
+        let phases = events.iter().filter(|event| event["cat"] == "phase");
+        let phases =
+            phases.map(|it| (it["name"].as_str(), it["tid"].as_u64(), it["ts"].as_f64(), it["dur"].as_f64()));
+        let phase = |begin, time| (Some("a \"b\""), Some(9), Some(begin), Some(time));
+        assert_eq!(phases.collect::<Vec<_>>(), [phase(0.5, 1.0), phase(2.5, 0.5)]);
         assert_eq!((of("X")[0]["ts"].as_f64(), of("X")[1]["dur"].as_f64()), (Some(1.5), Some(2.0)));
-        assert_eq!((of("s")[0]["tid"].as_u64(), of("f")[0]["tid"].as_u64()), (Some(0), Some(8)));
+        assert_eq!((of("s")[0]["tid"].as_u64(), of("f")[0]["tid"].as_u64()), (Some(1), Some(10)));
         assert_eq!(of("f")[0]["ts"].as_f64(), Some(2.004));
     }
 }

@@ -13,6 +13,7 @@ use oxshmem_progress::{
 
 use super::{
     model::{Event, Flow, Kind, PeTrace, Trace},
+    phases::{Marks, named},
     read::Recording,
 };
 
@@ -60,17 +61,19 @@ pub(super) fn merged(mut recordings: Vec<Recording>) -> Trace {
     let clock = |recording: &Recording| clocks[&recording.host];
     let start = recordings.iter().map(|recording| clock(recording).at(recording.first.ticks)).min();
     let start = start.unwrap_or_default();
-    let mut places = Vec::new();
-    let mut pes = Vec::new();
+    let (mut pes, mut places, mut marks) = (Vec::new(), Vec::new(), Vec::new());
     for recording in recordings {
         let clock = clock(&recording);
-        let (pe, words) = pe_trace(recording, |ticks| nanoseconds(clock.at(ticks) - start));
+        let time = |ticks| nanoseconds(clock.at(ticks) - start);
+        marks.push(Marks::of(&recording, time));
+        let (pe, words) = pe_trace(recording, time);
         pes.push(pe);
         places.push(words);
     }
+    let phases = named(&mut pes, &marks);
     name_barriers(&mut pes);
     let flows = flows(&pes, &places);
-    Trace { program, pes, flows }
+    Trace { program, pes, flows, phases }
 }
 
 fn nanoseconds(time: i128) -> u64 {
@@ -90,11 +93,13 @@ fn pe_trace(recording: Recording, time: impl Fn(u64) -> u64) -> (PeTrace, Vec<Wo
         false => time(records.iter().map(latest).max().unwrap_or(0).max(last.ticks)),
     };
     let ended = ended.max(began);
-    let mut events: Vec<(Event, Words)> = records.iter().map(|record| event(record, ended, &time)).collect();
+    let calls = records.iter().filter(|record| record.call != Call::Phase);
+    let mut events: Vec<(Event, Words)> = calls.map(|record| event(record, ended, &time)).collect();
     drop(records);
     events.sort_by_key(|(event, _)| event.begin);
     let (events, words) = events.into_iter().unzip();
-    (PeTrace { pe, host, pid, began, ended, finalized, lost, traffic, events }, words)
+    let phases = Vec::new();
+    (PeTrace { pe, host, pid, began, ended, finalized, lost, traffic, events, phases }, words)
 }
 
 fn event(record: &Record, ended: u64, time: impl Fn(u64) -> u64) -> (Event, Words) {
@@ -360,6 +365,7 @@ mod tests {
             finalized: true,
             lost: 0,
             traffic: Vec::new(),
+            phases: Vec::new(),
             records,
         }
     }

@@ -5,12 +5,14 @@
 //! | [`model`] | what a job did |
 //! | `read` | the file of one PE |
 //! | `merge` | those of all PEs, on one clock |
+//! | `phases` | the phases that a program marks |
 //! | `chrome` | `trace.json`, for Perfetto |
 //! | `report` | `report.html`, for a browser, and `compare.html` of two runs |
 
 mod chrome;
 mod merge;
 pub mod model;
+mod phases;
 mod read;
 mod report;
 

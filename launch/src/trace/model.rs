@@ -12,6 +12,8 @@ pub struct Trace {
     pub pes: Vec<PeTrace>,
     /// What ended waits, in the order of the waits' PEs and begins.
     pub flows: Vec<Flow>,
+    /// The names of the phases that the program has marked, in the order of their first begin.
+    pub phases: Vec<String>,
 }
 
 /// What one PE did.
@@ -36,6 +38,40 @@ pub struct PeTrace {
     pub traffic: Vec<Traffic>,
     /// In the order of their begin.
     pub events: Vec<Event>,
+    /// When a phase began, and its place in [`Trace::phases`], in the order of time. `None` ends
+    /// phases. Before the first one the PE is in none.
+    pub phases: Vec<(u64, Option<usize>)>,
+}
+
+impl PeTrace {
+    /// Since when all that it did is in the record.
+    pub fn recorded_from(&self) -> u64 {
+        match self.events.first() {
+            Some(first) if self.lost > 0 => first.begin,
+            _ => self.began,
+        }
+    }
+
+    /// The phase that the PE was in at `time`, as its place in [`Trace::phases`].
+    ///
+    /// ```
+    /// use oxshmem_launch::trace::model::PeTrace;
+    ///
+    /// let phases = vec![(10, Some(0)), (20, Some(1)), (30, None)];
+    /// let pe = PeTrace { phases, ..PeTrace::default() };
+    /// assert_eq!([9, 10, 25, 30].map(|time| pe.phase_at(time)), [None, Some(0), Some(1), None]);
+    /// ```
+    pub fn phase_at(&self, time: u64) -> Option<usize> {
+        let behind = self.phases.partition_point(|&(begin, _)| begin <= time);
+        self.phases[..behind].last().and_then(|&(_, name)| name)
+    }
+
+    /// Each time that the PE was in a phase: which one, from when, and until when.
+    pub(super) fn stays(&self) -> impl Iterator<Item = (usize, u64, u64)> {
+        let ends = self.phases.iter().skip(1).map(|&(begin, _)| begin).chain([self.ended]);
+        let stays = self.phases.iter().zip(ends);
+        stays.filter_map(|(&(begin, name), end)| Some((name?, begin, end.max(begin))))
+    }
 }
 
 /// How much a PE exchanged with one target.
@@ -99,18 +135,8 @@ pub struct Flow {
     pub to: (usize, usize),
 }
 
-impl PeTrace {
-    /// Since when all that it did is in the record.
-    pub fn recorded_from(&self) -> u64 {
-        match self.events.first() {
-            Some(first) if self.lost > 0 => first.begin,
-            _ => self.began,
-        }
-    }
-}
-
 impl Kind {
-    /// The kind of `call`.
+    /// The kind of `call`. A [`Call::Phase`] is no event.
     pub fn of(call: Call) -> Self {
         if call.is_collective() {
             Self::Collective

@@ -4,7 +4,8 @@
 //! believed that would make this one panic or ask for more memory than the file has bytes.
 
 use oxshmem_progress::record::form::{
-    FORM, HEAD, Pair, RECORD, RECORD_WORDS, Record, TOTAL_WORDS, ring_at, unpacked, word,
+    FORM, HEAD, NAME_WORDS, NAMES, Pair, RECORD, RECORD_WORDS, Record, TOTAL_WORDS, name_of_words, ring_at,
+    unpacked, word,
 };
 
 use super::model::Traffic;
@@ -22,6 +23,8 @@ pub(super) struct Recording {
     pub(super) finalized: bool,
     pub(super) lost: u64,
     pub(super) traffic: Vec<Traffic>,
+    /// The names of phases, of which records have the place.
+    pub(super) phases: Vec<String>,
     /// In the order in which they were begun to be written.
     pub(super) records: Vec<Record>,
 }
@@ -73,6 +76,8 @@ impl Recording {
             let bytes = bytes.saturating_add(at(total + 1));
             (operations > 0).then_some(Traffic { pe, operations, bytes })
         });
+        let name =
+            |place: usize| name_of_words(std::array::from_fn(|i| at(word::NAMES + place * NAME_WORDS + i)));
         let lost = next.saturating_sub(capacity);
         let records = (lost..next).filter_map(|index| {
             let place = ring / 8 + (index % capacity) as usize * RECORD_WORDS;
@@ -91,6 +96,7 @@ impl Recording {
             finalized: at(word::FINALIZED) == 1,
             lost,
             traffic: traffic.collect(),
+            phases: (0..NAMES).map_while(name).collect(),
             records: records.collect(),
         })
     }
@@ -124,8 +130,10 @@ pub(super) mod tests {
             let begin = recorder.now();
             recorder.operation(Call::PutSignal, 2, 100, 1 << 63 | 64, begin);
             recorder.element(0, 8);
+            recorder.phase("compute");
             let wait = recorder.wait_begun(Call::Quiet, None);
             recorder.complete(wait);
+            recorder.phase("exchange");
             recorder.collective_begun(&Activity::collective(Call::Barrier, 0, 3), recorder.now());
         })
     }
@@ -136,7 +144,8 @@ pub(super) mod tests {
         assert_eq!((read.pe, read.n_pes, read.host.as_str(), read.finalized), (1, 3, "node1", false));
         assert!(!read.program.is_empty() && read.first.ticks > 0);
         let calls: Vec<_> = read.records.iter().map(|record| record.call).collect();
-        assert_eq!(calls, [Call::PutSignal, Call::Quiet, Call::Barrier]);
+        assert_eq!(calls, [Call::PutSignal, Call::Phase, Call::Quiet, Call::Phase, Call::Barrier]);
+        assert_eq!(read.phases, ["compute", "exchange"]);
         let traffic = |pe, operations, bytes| Traffic { pe, operations, bytes };
         assert_eq!(read.traffic, [traffic(0, 1, 8), traffic(2, 1, 100)]);
     }
@@ -159,6 +168,8 @@ pub(super) mod tests {
             if let Ok(read) = Recording::parse(bytes) {
                 assert!(read.records.len() * RECORD <= bytes.len() && read.pe < read.n_pes);
                 let trace = crate::trace::merge::merged(vec![read]);
+                let phases = trace.pes.iter().flat_map(|pe| &pe.phases);
+                assert!(phases.filter_map(|(_, name)| *name).all(|name| name < trace.phases.len()));
                 crate::trace::chrome::write(&trace, &mut std::io::sink()).unwrap();
             }
         });

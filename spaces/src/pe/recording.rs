@@ -59,6 +59,16 @@ impl Pe {
         }
     }
 
+    /// From now on the PE is in the phase of that name, also while the recording is off.
+    #[inline]
+    pub fn phase(&self, name: &str) {
+        if let Some(recorder) = &self.recorder
+            && !self.has_left()
+        {
+            recorder.phase(name);
+        }
+    }
+
     /// The PE has left.
     pub(super) fn end_recording(&self) {
         if let Some(recorder) = &self.recorder {

@@ -1,7 +1,10 @@
-//! Ordering (§9.12), locks (§9.13), profiling (§10).
+//! Ordering (§9.12), locks (§9.13), profiling (§10), and phases of recordings.
 
 use super::BASE;
-use crate::model::{Form, Group};
+use crate::{
+    arguments::PHASE_NAME,
+    model::{Form, Group, Status},
+};
 
 pub(super) static GROUPS: &[Group] = &[
     Group {
@@ -81,7 +84,22 @@ pub(super) static GROUPS: &[Group] = &[
                are not recorded, are left as they are. A profiling tool that replaces the routine may do more.",
         forms: &[Form::once("shmem_pcontrol", "void", "int level, ...")],
         rust: Some("World::tracing"),
-        see: &["shmem_init"],
+        see: &["shmem_init", "shmemx_phase"],
+        ..BASE
+    },
+    Group {
+        name: "shmemx_phase",
+        section: "recordings",
+        brief: "begins a phase of the program",
+        text: "From this call on, what this PE does is a part of the phase, until it begins the next one. A recording of the job \
+               (SHMEM_TRACE, oshrun --trace) has the phases, and its report the time, waits and operations of each. Any thread may \
+               call it, and each PE for itself. A name may come again, as in loops. The recording of a PE holds 48 names. All \
+               further ones count as the phase \"others\". Jobs that are not recorded, and calls before shmem_init or after \
+               shmem_finalize, are left as they are.",
+        forms: &[Form::once("shmemx_phase", "void", "const char *name").status(Status::Kinds)],
+        arguments: PHASE_NAME,
+        rust: Some("World::phase"),
+        see: &["shmem_pcontrol"],
         ..BASE
     },
 ];

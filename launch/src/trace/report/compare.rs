@@ -8,6 +8,7 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt::Write};
 use super::{
     ROWS,
     times::{self, Times},
+    why,
 };
 use crate::{markup::escaped, trace::model::Trace};
 
@@ -38,6 +39,13 @@ pub(in crate::trace) fn page(runs: [&Trace; 2], names: [&str; 2]) -> String {
         }
     }
     out += &section("Time", "Of a PE on average.", "", &of_job(runs));
+    let phases = of_phases(runs);
+    if !phases.is_empty() {
+        let note = "Time within each phase that the program marks, of a PE on average.";
+        out += &section("Phases", note, "", &phases);
+    }
+    let note = "How long PEs had nothing to do, on all PEs together, by the reason.";
+    out += &section("Wait states", note, "", &of_states(runs));
     out += &section("Calls", "Time in all calls of a kind, on all PEs together.", "calls", &of_calls(runs));
     out += &section(
         "PEs",
@@ -93,6 +101,42 @@ fn of_job(runs: [&Trace; 2]) -> Vec<Compared> {
         more: Default::default(),
     };
     names.into_iter().enumerate().map(line).collect()
+}
+
+/// Those that lost most time first. None where no run has phases.
+fn of_phases(runs: [&Trace; 2]) -> Vec<Compared> {
+    let mut phases: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    for (i, run) in runs.into_iter().enumerate().filter(|(_, run)| !run.phases.is_empty()) {
+        for times in run.pes.iter().map(|pe| times::by_phase(pe, run.phases.len())) {
+            for (name, times) in run.phases.iter().zip(times) {
+                phases.entry(name).or_default()[i] += times.all();
+            }
+        }
+    }
+    let of_a_pe = |sums: [u64; 2], i: usize| sums[i] / runs[i].pes.len().max(1) as u64;
+    let line = |(name, sums): (&str, [u64; 2])| Compared {
+        name: name.to_owned(),
+        time: [of_a_pe(sums, 0), of_a_pe(sums, 1)],
+        more: Default::default(),
+    };
+    let mut lines: Vec<_> = phases.into_iter().map(line).collect();
+    lines.sort_by_key(|line| Reverse(line.lost()));
+    lines
+}
+
+/// Those that lost most time first.
+fn of_states(runs: [&Trace; 2]) -> Vec<Compared> {
+    let mut states: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    for (i, run) in runs.into_iter().enumerate() {
+        for (name, lost) in why::lost(run) {
+            states.entry(name).or_default()[i] += lost;
+        }
+    }
+    let line =
+        |(name, time): (&str, [u64; 2])| Compared { name: name.to_owned(), time, more: Default::default() };
+    let mut lines: Vec<_> = states.into_iter().filter(|(_, lost)| *lost != [0, 0]).map(line).collect();
+    lines.sort_by_key(|line| Reverse(line.lost()));
+    lines
 }
 
 /// Those that lost most time first.
@@ -213,7 +257,7 @@ mod tests {
             events: vec![event(Call::Put, 100, 200, 0), event(Call::WaitUntil, 500, 500 + waits, waits)],
             ..PeTrace::default()
         };
-        Trace { program: "<solver>".to_owned(), pes: vec![pe(0), pe(1)], flows: Vec::new() }
+        Trace { program: "<solver>".to_owned(), pes: vec![pe(0), pe(1)], ..Trace::default() }
     }
 
     #[test]
@@ -223,6 +267,8 @@ mod tests {
         assert_eq!(calls[0].lost(), 1200);
         assert_eq!((calls[0].time, calls[1].lost()), ([200, 1400], 0));
         assert_eq!(calls[1].more, ["2", "2"]);
+        let states = of_states([&before, &after]);
+        assert_eq!((states.len(), states[0].name.as_str(), states[0].time), (1, "not known", [200, 1400]));
         let job = of_job([&before, &after]);
         assert_eq!((job[2].name.as_str(), job[2].time), ("waiting", [100, 700]));
         // The other way round it gained.
@@ -239,6 +285,19 @@ mod tests {
         );
         let faster = super::page([&run(1200), &run(100)], ["a", "b"]);
         assert!(faster.contains("<h1>2.00 times as fast"), "{faster}");
+    }
+
+    #[test]
+    fn phases_are_compared_where_there_are_any() {
+        let (before, mut after) = (run(100), run(700));
+        assert!(!page([&before, &before], ["a", "b"]).contains("Phases"));
+        after.phases = vec!["set up".to_owned(), "solve".to_owned()];
+        after.pes[1].phases = vec![(0, Some(0)), (500, Some(1))];
+        let lines = of_phases([&before, &after]);
+        let lines: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.time)).collect();
+        assert_eq!(lines, [("solve", [0, 600]), ("set up", [0, 250])]);
+        assert!(page([&before, &after], ["a", "b"]).contains("<td>set up</td>"));
+        assert_eq!(of_phases([&after, &before])[0].lost(), -250);
     }
 
     #[test]

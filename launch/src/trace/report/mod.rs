@@ -2,13 +2,14 @@
 //!
 //! Whatever the page shows is added up here, so that its size does not grow with the job: the
 //! matrix has at most [`BINS`] rows, and lists have an end. What there is to add up is in a file
-//! each: [`traffic`] and messages, where [`times`] went, [`collectives`] with the waits, and
-//! [`why`] the job took as long. The [`timeline`] has single calls, within a budget. The page
-//! itself is `page.html`, with the script of the timeline in `timeline.js` and what is in its
-//! folder; the data takes the place of a marker.
+//! each: [`traffic`] and messages, where [`times`] went, also by [`phases`], [`collectives`] with
+//! the waits, and [`why`] the job took as long. The [`timeline`] has single calls, within a
+//! budget. The page itself is `page.html`, with the script of the timeline in `timeline.js` and
+//! what is in its folder; the data takes the place of a marker.
 
 mod collectives;
 pub(super) mod compare;
+mod phases;
 mod pieces;
 #[cfg(test)]
 mod synthetic;
@@ -37,7 +38,11 @@ const ROWS: usize = 1000;
 const SLOWEST: usize = 200;
 
 const PAGE: &str = include_str!("page.html");
-const TIMELINE: &str = concat!(include_str!("timeline/strips.js"), include_str!("timeline.js"));
+const TIMELINE: &str = concat!(
+    include_str!("timeline/packed.js"),
+    include_str!("timeline/strips.js"),
+    include_str!("timeline.js")
+);
 /// Where the script of the timeline goes, the packed timeline, and the data.
 const MARKERS: [&str; 3] = ["/*TIMELINE*/", "/*SPANS*/", "/*DATA*/"];
 
@@ -84,6 +89,7 @@ fn data(trace: &Trace) -> Value {
         "calls": traffic::calls(trace),
         "bars": times::bars(trace, &times, n),
         "rows": times::rows(trace, &times, &waits::caused(trace, &collectives)),
+        "phases": phases::rows(trace),
         "waits": waits::slowest(trace, &collectives),
         "collectives": collectives.groups(),
         "arrivals": collectives.worst(),

@@ -37,7 +37,8 @@ pub(super) fn job(n: usize, steps: u64) -> Trace {
         pe.traffic.retain(|to| to.operations > 0);
     }
     job.pes[0].lost = 12;
-    Trace { program: "stencil --steps 20 </script><!--&".into(), pes: job.pes, flows: job.flows }
+    let phases = vec!["compute".to_owned(), "</script> exchange".to_owned()];
+    Trace { program: "stencil --steps 20 </script><!--&".into(), pes: job.pes, flows: job.flows, phases }
 }
 
 fn started(n: usize, pe: usize) -> PeTrace {
@@ -57,14 +58,24 @@ impl SyntheticJob {
     fn step(&mut self, step: u64, now: &mut [u64]) {
         let mut signals = vec![(0, (0, 0)); self.n];
         for (pe, now) in now.iter_mut().enumerate() {
+            self.pes[pe].phases.push((*now, Some(0)));
             let slow = if pe % 7 == 3 { 900_000 } else { 0 };
             *now += 1_000_000 + slow + self.random(400_000);
+            self.pes[pe].phases.push((*now, Some(1)));
             let target = (pe + 1) % self.n;
-            self.operation(pe, Call::PutSignal, target, 8192, now);
-            signals[target] = (*now, (pe, self.pes[pe].events.len() - 1));
             let far = self.random(self.n as u64) as usize;
             let bytes = 8 << self.random(12);
-            self.operation(pe, Call::FetchAdd, far, 8, now);
+            // Every fourth PE announces its put by a signal of its own.
+            let bare = pe % 4 == 1;
+            self.operation(pe, if bare { Call::Put } else { Call::PutSignal }, target, 8192, now);
+            if bare {
+                *now += 20_000;
+                self.operation(pe, Call::SignalSet, target, 8, now);
+            }
+            signals[target] = (*now, (pe, self.pes[pe].events.len() - 1));
+            if !bare {
+                self.operation(pe, Call::FetchAdd, far, 8, now);
+            }
             self.operation(pe, Call::GetNbi, far, bytes, now);
         }
         for (pe, now) in now.iter_mut().enumerate() {

@@ -1,157 +1,6 @@
-"use strict";
 // The timeline of the page: a row for each PE, or for several where a row each would be too low.
-// The Rust side packs it (timeline/mod.rs): an overview of shares by bins of time, and spans.
+// What it shows is in timeline/packed.js.
 // It uses the helpers of the page: at, make, time, bytes, count, plural, percent, ticks, showTip.
-
-const KINDS = [["puts and signals", "put"], ["gets", "get"], ["atomic operations", "atomic"], ["waits", "wait"], ["collectives", "collective"]];
-const WAIT = 3, COLLECTIVE = 4, COLOURS = KINDS.length;
-/** With more calls of collectives there are no bands, and with more waits no arrows. */
-const MOST_OF_BANDS = 10000, MOST_ARROWS = 300;
-
-/** Base64 as bytes. */
-function unpacked(text) {
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const characters = atob(text), list = new Uint8Array(characters.length);
-  for (let i = 0; i < list.length; i++) list[i] = characters.charCodeAt(i);
-  return list;
-}
-
-/** What is packed, and the spans of each PE, which are read when they are wanted. */
-function packedTimeline() {
-  const { duration, bin, bins, calls, teams, pes } = data.timeline;
-  const packed = unpacked(at("spans").textContent.trim());
-  const colourOf = Uint8Array.from(calls, call => call[1]);
-  const starts = [bins * COLOURS * pes.length];
-  for (const [, size] of pes) starts.push(starts[starts.length - 1] + size);
-  const known = new Array(pes.length);
-  let next = 0;
-  const number = () => {
-    let value = 0, place = 1, byte;
-    do {
-      byte = packed[next++];
-      value += (byte & 127) * place;
-      place *= 128;
-    } while (byte > 127);
-    return value;
-  };
-  function read(pe) {
-    const n = pes[pe][2], numbers = () => new Float64Array(n);
-    // Of a wait, `initiated` is when the call began that ended it, `peer` the place of that PE,
-    // and `size` the call. Of a collective, `peer` is the team.
-    const spans = {
-      n, begin: numbers(), end: numbers(), waited: numbers(), initiated: numbers(), size: numbers(), number: numbers(),
-      reach: numbers(), peer: new Int32Array(n), call: new Uint8Array(n), isOver: new Uint8Array(n),
-    };
-    let before = 0, reach = 0;
-    next = starts[pe];
-    for (let i = 0; i < n; i++) {
-      const first = number(), call = first >> 2;
-      before += number();
-      const end = before + number();
-      spans.begin[i] = before;
-      spans.end[i] = end;
-      spans.waited[i] = number();
-      spans.call[i] = call;
-      spans.isOver[i] = 1 - (first & 1);
-      spans.reach[i] = reach = Math.max(reach, end);
-      if (colourOf[call] === WAIT) {
-        spans.peer[i] = number() - 1;
-        if (spans.peer[i] >= 0) {
-          spans.size[i] = number();
-          const since = number();
-          spans.initiated[i] = end - (since % 2 ? -(since + 1) / 2 : since / 2);
-        }
-      } else if (colourOf[call] === COLLECTIVE) {
-        spans.peer[i] = number();
-        spans.size[i] = number();
-      } else {
-        spans.initiated[i] = before + number();
-        spans.peer[i] = number() - 1;
-        spans.size[i] = number();
-      }
-      if (first & 2) spans.number[i] = number();
-    }
-    return spans;
-  }
-  return {
-    duration: Math.max(duration, 1), bin, bins, calls, teams, pes, packed, colourOf,
-    spans: pe => known[pe] ??= read(pe),
-    kept: pes.reduce((sum, pe) => sum + pe[2], 0),
-    events: pes.reduce((sum, pe) => sum + pe[3], 0),
-  };
-}
-
-/** The first place of a list in order whose value is more than `value`. */
-function firstAbove(list, value) {
-  let low = 0, high = list.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (list[middle] > value) high = middle; else low = middle + 1;
-  }
-  return low;
-}
-
-/**
- * Adds from `begin` to `end`, in columns, to the sums of a colour. What is short counts for a
- * little, so that it is seen.
- */
-function addTo(sums, width, colour, begin, end, share) {
-  if (end <= 0 || begin >= width) return;
-  begin = Math.max(begin, 0);
-  end = Math.min(end, width);
-  let column = Math.floor(begin);
-  const last = Math.min(Math.floor(end), width - 1);
-  if (column === last) {
-    sums[column * COLOURS + colour] += (end - begin) * share + 1e-6;
-    return;
-  }
-  sums[column * COLOURS + colour] += (column + 1 - begin) * share;
-  for (column++; column < last; column++) sums[column * COLOURS + colour] += share;
-  sums[last * COLOURS + colour] += (end - last) * share;
-}
-
-/** Adds the overview of a PE to sums for `width` columns, which show `from` and what follows. */
-function addOverview(packed, pe, sums, width, from, scale) {
-  const { bins, bin } = packed;
-  const first = Math.max(0, Math.floor(from / bin)), last = Math.min(bins, Math.ceil((from + width / scale) / bin));
-  for (let i = first, place = (pe * bins + first) * COLOURS; i < last; i++, place += COLOURS) {
-    const begin = (i * bin - from) * scale, end = begin + bin * scale;
-    for (let colour = 0; colour < COLOURS; colour++) {
-      const share = packed.packed[place + colour];
-      if (share > 0) addTo(sums, width, colour, begin, end, share / 255);
-    }
-  }
-}
-
-/** Adds the spans of a PE, and hands those that are seen to `each`. `least`: columns of a call. */
-function addSpans(packed, pe, sums, width, from, scale, each, sparse) {
-  const spans = packed.spans(pe), to = from + width / scale;
-  const first = firstAbove(spans.reach, from - 1), last = firstAbove(spans.begin, to);
-  const least = last - first < width / 4 ? sparse : 0;
-  for (let i = first; i < last; i++) {
-    const begin = spans.begin[i], end = spans.end[i], colour = packed.colourOf[spans.call[i]];
-    if (end < from) continue;
-    const x = (begin - from) * scale;
-    if (colour >= WAIT) {
-      addTo(sums, width, colour, x, Math.max((end - from) * scale, x + least), 1);
-    } else {
-      const initiated = spans.initiated[i], waits = Math.max(initiated, end - spans.waited[i]);
-      addTo(sums, width, colour, x, Math.max((initiated - from) * scale, x + least), 1);
-      if (end > waits) addTo(sums, width, colour, (waits - from) * scale, (end - from) * scale, 1);
-    }
-    if (each !== null) each(spans, i, colour);
-  }
-  if (each === null) return;
-  // A collective that a PE is not in yet, or no longer, has others in it at the edge.
-  for (const [edge, way] of [[first - 1, -1], [last, 1]]) {
-    for (let i = edge; i >= 0 && i < spans.n && Math.abs(i - edge) < 40; i += way) {
-      const colour = packed.colourOf[spans.call[i]];
-      if (colour !== COLLECTIVE) continue;
-      each(spans, i, colour);
-      break;
-    }
-  }
-}
 
 const timeline = (() => {
   const none = { show: () => {}, showPe: () => {}, draw: () => {}, range: () => null };
@@ -161,13 +10,13 @@ const timeline = (() => {
   }
   const packed = packedTimeline(), n = packed.pes.length, LEFT = 52, AXIS = 24, LOWEST = 6;
   const placeOf = new Map(packed.pes.map(([pe], place) => [pe, place]));
-  const strips = [{
-    name: "path",
-    parts: data.why.parts.map(([begin, end, pe, what, colour]) => ({
-      begin, end, pe: placeOf.get(pe), ink: colour === null ? "computing" : KINDS[colour][1], short: `PE ${pe}`,
-      words: `critical path\nPE ${pe}: ${what}\n${time(end - begin)}`,
-    })),
-  }].filter(({ parts }) => parts.length > 0);
+  const path = data.why.parts.map(([begin, end, pe, what, colour]) => ({
+    begin, end, pe: placeOf.get(pe), ink: colour === null ? "computing" : KINDS[colour][1], short: `PE ${pe}`,
+    words: `critical path\nPE ${pe}: ${what}\n${time(end - begin)}`,
+  }));
+  const strips = [{ name: "path", parts: path }];
+  // Phases are those of the first PE that is shown.
+  if (data.timeline.phases.length > 0) strips.push({ name: "phase", get parts() { return phasesOf(packed, view.first); } });
   const TOP = AXIS + strips.length * STRIP;
   // What is shown: times, and places of PEs.
   const view = { from: 0, to: packed.duration, first: 0, pes: n };
@@ -205,8 +54,9 @@ const timeline = (() => {
     const faint = solid.map(colour => word(colour.map((part, i) => Math.round(part * .35 + ground[i] * .65))));
     const full = solid.map(word), empty = word(ground);
     const scale = width / (view.to - view.from), overview = packed.bins > 0 && packed.bin * scale <= 1;
+    const runs = packed.hasRuns && packed.bin * scale > 4;
     const { each, n: shown } = rows(), sums = new Float32Array(width * COLOURS), under = new Float32Array(width * COLOURS);
-    const seen = { collectives: [], waits: [] }, single = each === 1;
+    const seen = { collectives: longest(MOST_OF_BANDS, .5), waits: longest(MOST_ARROWS, 6 * ratio) }, single = each === 1;
     for (let row = 0; row < shown; row++) {
       const top = Math.round(row * height / shown), bottom = Math.round((row + 1) * height / shown) - 1;
       pixels.fill(empty, top * width, bottom * width);
@@ -224,14 +74,14 @@ const timeline = (() => {
         }
         addSpans(packed, pe, sums, width, view.from, scale, (spans, i, colour) => {
           const long = (spans.end[i] - spans.begin[i]) * scale;
-          if (colour === COLLECTIVE && seen.collectives.length < MOST_OF_BANDS) seen.collectives.push([pe, spans, i]);
-          if (colour === WAIT && long > 6 * ratio && spans.peer[i] >= 0 && seen.waits.length < MOST_ARROWS) seen.waits.push([pe, spans, i]);
+          if (colour === COLLECTIVE) seen.collectives.add(long, pe, spans, i);
+          if (colour === WAIT && spans.peer[i] >= 0) seen.waits.add(long, pe, spans, i);
           if (single && colour < WAIT && (spans.end[i] - spans.initiated[i]) * scale > 2) {
             flights.push([spans.initiated[i], spans.end[i], faint[colour]]);
           }
         }, 2 * ratio);
         if (packed.pes[pe][2] < packed.pes[pe][3]) {
-          addOverview(packed, pe, under, width, view.from, scale);
+          if (runs) addRuns(packed, pe, under, width, view.from, scale); else addOverview(packed, pe, under, width, view.from, scale);
           levels = 2;
         }
       }
@@ -246,7 +96,8 @@ const timeline = (() => {
         const unit = room / Math.max(among, sum);
         for (let level = sum > 0 ? 0 : 1; level < levels; level++) {
           for (let colour = 0; colour < COLOURS; colour++) {
-            const share = level === 0 ? sums[place + colour] : under[place + colour] - sums[place + colour];
+            // The overview has all calls, runs only those that have no span.
+            const share = level === 0 ? sums[place + colour] : under[place + colour] - (runs ? 0 : sums[place + colour]);
             const ink = level === 0 ? full[colour] : faint[colour];
             for (let rest = Math.round(share * unit); rest > 0 && y > top; rest--) pixels[--y * width + column] = ink;
           }
@@ -265,20 +116,25 @@ const timeline = (() => {
     return seen;
   }
 
-  /** A collective: what is between its begins and its ends, across its PEs. */
-  function drawBands(calls) {
-    if (calls.length === MOST_OF_BANDS) return;
-    const bands = new Map();
+  /** A collective: what is between its begins and its ends, across its PEs. Where many are seen, those that took longest. */
+  function drawBands({ calls }) {
+    const bands = new Map(), most = wide() / 12;
     for (const call of calls) {
-      const [, spans, i] = call, name = `${spans.peer[i]} ${spans.number[i]}`;
-      if (!bands.has(name)) bands.set(name, []);
-      bands.get(name).push(call);
+      const [, , spans, i] = call, name = spans.peer[i] * 2 ** 40 + spans.number[i];
+      if (!bands.has(name)) bands.set(name, { calls: [], begin: Infinity, end: -Infinity });
+      const band = bands.get(name);
+      band.calls.push(call);
+      band.begin = Math.min(band.begin, spans.begin[i]);
+      band.end = Math.max(band.end, spans.end[i]);
     }
-    if (bands.size > wide() / 12) return;
+    let list = [...bands.values()];
+    if (list.length > most) list = list.sort((a, b) => b.end - b.begin - a.end + a.begin).slice(0, most);
     pen.strokeStyle = pen.fillStyle = ink("--band");
-    for (const band of bands.values()) {
-      if (band.length < 2) continue;
-      const edge = side => band.map(([pe, spans, i]) => [toX(spans[side][i]), toY(pe)]);
+    for (const band of list) {
+      if (band.calls.length < 2) continue;
+      // From PE to PE, whatever their order was.
+      band.calls.sort((a, b) => a[1] - b[1]);
+      const edge = side => band.calls.map(([, pe, spans, i]) => [toX(spans[side][i]), toY(pe)]);
       pen.beginPath();
       for (const [x, y] of [...edge("begin"), ...edge("end").reverse()]) pen.lineTo(x, y);
       pen.closePath();
@@ -291,28 +147,44 @@ const timeline = (() => {
     pen.globalAlpha = 1;
   }
 
-  /** From a put or signal to the end of the wait that it ended. */
-  function drawArrows(waits) {
-    if (waits.length === MOST_ARROWS || rows().each > 1) return;
+  /** From a put or signal to the end of the wait that it ended, and to a bare signal from the put before it. */
+  function drawArrows({ calls }) {
+    if (rows().each > 1) return;
     pen.strokeStyle = pen.fillStyle = ink("--text");
-    pen.lineWidth = 1.25;
-    for (const [pe, spans, i] of waits) {
-      const from = [toX(spans.initiated[i]), toY(spans.peer[i])], to = [toX(spans.end[i]), toY(pe)];
-      const angle = Math.atan2(to[1] - from[1], to[0] - from[0]), size = 6;
+    for (const [, pe, spans, i] of calls) {
+      const sender = spans.peer[i], signal = spans.initiated[i];
+      const from = [toX(signal), toY(sender)], to = [toX(spans.end[i]), toY(pe)];
+      const put = putBefore(packed, sender, signal, packed.pes[pe][0], spans.size[i]);
+      pen.lineWidth = 1.25;
       pen.beginPath();
       pen.moveTo(...from);
       pen.lineTo(...to);
       pen.stroke();
+      drawHead(from, to);
+      if (put === null || from[0] - toX(put) < 3) continue;
+      // Away from the waiting PE, so that the path does not cross itself.
+      const bow = high / rows().n * (to[1] < from[1] ? .8 : -.8), middle = (toX(put) + from[0]) / 2;
+      pen.lineWidth = 1;
       pen.beginPath();
-      pen.moveTo(...to);
-      for (const side of [-.4, .4]) pen.lineTo(to[0] - size * Math.cos(angle + side), to[1] - size * Math.sin(angle + side));
+      pen.moveTo(toX(put), from[1]);
+      pen.quadraticCurveTo(middle, from[1] + bow, ...from);
+      pen.stroke();
+      pen.beginPath();
+      pen.arc(toX(put), from[1], 2, 0, 7);
       pen.fill();
     }
+  }
+  function drawHead(from, to) {
+    const angle = Math.atan2(to[1] - from[1], to[0] - from[0]), size = 6;
+    pen.beginPath();
+    pen.moveTo(...to);
+    for (const side of [-.4, .4]) pen.lineTo(to[0] - size * Math.cos(angle + side), to[1] - size * Math.sin(angle + side));
+    pen.fill();
   }
 
   /** Times above the rows, and numbers of PEs beside them. */
   function drawAxes() {
-    const span = view.to - view.from, step = ticks(span, wide() / 90)[1], since = view.to / step > 1e4;
+    const span = view.to - view.from, step = ticks(span, wide() / 90)[1], since = view.to / step > 100;
     Object.assign(pen, { fillStyle: ink("--text"), strokeStyle: ink("--quiet"), textBaseline: "middle", textAlign: "center", lineWidth: 1 });
     pen.font = "12px " + getComputedStyle(document.body).fontFamily;
     const text = value => since ? (value > 0 ? "+ " : "") + plain(time)(value) : plain(time)(value);
@@ -364,7 +236,7 @@ const timeline = (() => {
     pen.clip();
     drawBands(seen.collectives);
     drawArrows(seen.waits);
-    if (rows().each === 1 && strips.length > 0) drawPath(strips[0].parts, places);
+    if (rows().each === 1) drawPath(path, places);
     drawChosen();
     const { each } = rows(), last = view.first + view.pes - 1;
     const pes = view.pes === 1 ? `PE ${packed.pes[last][0]}` : `PEs ${packed.pes[view.first][0]}–${packed.pes[last][0]}`;
@@ -383,6 +255,7 @@ const timeline = (() => {
 
   // Moving about.
   function look(from, to) {
+    if (!(from <= to)) return false;
     const span = Math.min(Math.max(to - from, 20), packed.duration), middle = (from + to) / 2;
     const begin = Math.min(Math.max(middle - span / 2, 0), packed.duration - span);
     const changed = begin !== view.from || begin + span !== view.to;
@@ -493,7 +366,7 @@ const timeline = (() => {
     if (colour < WAIT && spans.initiated[i] < spans.end[i]) lines.push(`under way for ${time(spans.end[i] - spans.initiated[i])} of it`);
     if (colour === WAIT && spans.peer[i] >= 0) lines.push(`ended by ${packed.calls[spans.size[i]][0]} of PE ${packed.pes[spans.peer[i]][0]}`);
     if (!spans.isOver[i]) lines.push("it did not end");
-    return lines;
+    return [...lines, ...packed.phaseAt(pe, spans.begin[i])];
   }
   function sharesAt(x, y) {
     const first = placeAt(y), last = Math.min(first + rows().each, view.first + view.pes), sums = new Float32Array(COLOURS);
@@ -506,6 +379,7 @@ const timeline = (() => {
     return [
       (last - first === 1 ? `PE ${name(first)}` : `PEs ${name(first)}–${name(last - 1)}`) + ` at ${moment(toTime(x))}`,
       ...parts.map(([words, share]) => `${words} ${percent(share)}`), ...(parts.length ? [] : ["no call"]),
+      ...(last - first === 1 ? packed.phaseAt(first, toTime(x)) : []),
     ];
   }
   hoverable(canvas, event => {
@@ -526,7 +400,7 @@ const timeline = (() => {
     const { pe, spans, i } = call, number = packed.pes[pe][0], name = packed.calls[spans.call[i]][0];
     const links = [
       ["slowest wait", "slowest", row => row[0] === number && row[2] === spans.begin[i] && row[3] === spans.waited[i]],
-      ["PE", "pes", row => row[0] === number], ["call", "calls", row => row[0] === name],
+      ["critical path", "critical", row => row[0] === number && row[1] === name], ["PE", "pes", row => row[0] === number], ["call", "calls", row => row[0] === name],
       ["collective", "collective-calls", row => row[0] === name && row[1] === packed.teams[spans.peer[i]]],
       ["pair", "pairs", row => packed.colourOf[spans.call[i]] < WAIT && row[0] === number && row[1] === spans.peer[i]],
     ].filter(([, table, is]) => tables[table]?.has(is)).map(([words, table, is]) => link(words, () => tables[table].reveal(is)));
@@ -561,15 +435,18 @@ const timeline = (() => {
     key.style.background = `var(--${name})`;
     return [key, words];
   }));
+  if (data.timeline.shortPhases > 0) {
+    at("timeline-phases").textContent = `${plural(data.timeline.shortPhases, "stay")} of PEs in a phase, the shortest, are not here. The table of phases counts them.`;
+  }
   if (packed.kept < packed.events) {
     at("timeline-left-out").hidden = false;
     at("timeline-left-out").textContent = `${count(packed.events - packed.kept)} of ${plural(packed.events, "call")} are not here one by one, so that the page stays small: ` +
-      "of each stretch of time the longest calls of a PE are. The others are pale where you look closely, and all count in the shares of the whole job.";
+      "the longest calls of the job are, and of each stretch of time the longest of a PE. Of the others those that follow each other closely are together, in a pale colour.";
   }
   // Reading all spans takes a while: one PE at a time, when there is nothing else to do.
   let unread = 0;
   const readOne = () => {
-    if (unread < n) packed.spans(unread++);
+    if (unread < n) packed.runs(unread), packed.spans(unread++);
     if (unread < n) setTimeout(readOne, 0);
   };
   setTimeout(readOne, 0);

@@ -1,5 +1,7 @@
 //! Where the time of each PE went: the sum of its [`pieces`].
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -19,17 +21,40 @@ pub(super) struct Times {
     pub(super) side_by_side: u64,
 }
 
+impl Times {
+    pub(super) fn all(&self) -> u64 {
+        self.computing + self.communicating + self.waiting + self.side_by_side
+    }
+
+    fn add(&mut self, time: u64, state: State) {
+        let part = match state {
+            State::Computing => &mut self.computing,
+            State::Communicating(_) => &mut self.communicating,
+            State::Waiting(_) => &mut self.waiting,
+            State::Several(_) => &mut self.side_by_side,
+        };
+        *part += time;
+    }
+}
+
 /// The times of a PE, as far back as its records go.
 pub(super) fn of(pe: &PeTrace) -> Times {
     let mut times = Times::default();
-    pieces(pe, |range, state| {
-        let part = match state {
-            State::Computing => &mut times.computing,
-            State::Communicating(_) => &mut times.communicating,
-            State::Waiting(_) => &mut times.waiting,
-            State::Several(_) => &mut times.side_by_side,
-        };
-        *part += range.end - range.start;
+    pieces(pe, |range, state| times.add(range.end - range.start, state));
+    times
+}
+
+/// The times of a PE in each of `n` phases, and behind these outside of any.
+pub(super) fn by_phase(pe: &PeTrace, n: usize) -> Vec<Times> {
+    let mut times = vec![Times::default(); n + 1];
+    let (mut phases, mut now) = (pe.phases.iter().peekable(), None);
+    pieces(pe, |Range { mut start, end }, state| {
+        while let Some(&(begin, next)) = phases.next_if(|(begin, _)| *begin < end) {
+            let until = begin.max(start);
+            times[now.unwrap_or(n)].add(until - start, state);
+            (start, now) = (until, next);
+        }
+        times[now.unwrap_or(n)].add(end - start, state);
     });
     times
 }
@@ -118,6 +143,24 @@ mod tests {
         // Another task begins a put meanwhile, and a third waits for a part of it.
         let (other, wait) = (event(Call::Put, 140, 145, 146, 0), event(Call::WaitUntil, 150, 150, 170, 20));
         assert_eq!(of(&pe(vec![put, barrier, other, wait])), times(45, 20, 25, 10));
+    }
+
+    #[test]
+    fn times_are_split_where_phases_begin() {
+        let barrier = event(Call::Barrier, 120, 121, 160, 30);
+        let phases =
+            vec![(110, Some(1)), (125, Some(0)), (140, None), (150, Some(1)), (190, Some(1)), (300, Some(0))];
+        let pe = PeTrace { phases, ..pe(vec![barrier]) };
+        let parts = |times: &Times| [times.computing, times.communicating, times.waiting, times.side_by_side];
+        let times = by_phase(&pe, 2);
+        // Of the call, from 130 on is waiting.
+        assert_eq!(parts(&times[0]), [0, 5, 10, 0]);
+        assert_eq!(parts(&times[1]), [50, 5, 10, 0]);
+        assert_eq!(parts(&times[2]), [10, 0, 10, 0]);
+        assert_eq!(times.iter().map(Times::all).sum::<u64>(), of(&pe).all());
+        let lost = PeTrace { lost: 1, ..pe };
+        let times = by_phase(&lost, 2);
+        assert_eq!((times[1].all(), times[2].all()), (55, 10), "from 120 on");
     }
 
     #[test]

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use super::{SLOWEST, collectives::Collectives};
 use crate::trace::model::{Event, Kind, Trace};
 
-/// The slowest ones: `[PE, call, begin, waited, the PE that was waited for, what it did]`. The PE
-/// is the last that came to a collective, the one whose put or signal ended a wait, or the target
-/// of an operation; null if it is not known.
+/// The slowest ones: `[PE, call, begin, waited, the PE that was waited for, what it did, phase]`.
+/// The PE is the last that came to a collective, the one whose put or signal ended a wait, or the
+/// target of an operation; null if it is not known. The phase is the one in which it was called;
+/// null outside of any.
 pub(super) fn slowest(trace: &Trace, collectives: &Collectives<'_>) -> Value {
     let mut heap = BinaryHeap::new();
     for (i, pe) in trace.pes.iter().enumerate() {
@@ -43,7 +44,8 @@ pub(super) fn slowest(trace: &Trace, collectives: &Collectives<'_>) -> Value {
             Kind::Operation => (event.target, "target".to_owned()),
         };
         let why = if event.is_complete { why } else { "the wait did not end".to_owned() };
-        json!([pe.pe, name(event), event.begin, waited, last, why])
+        let phase = pe.phase_at(event.begin).map(|phase| &trace.phases[phase]);
+        json!([pe.pe, name(event), event.begin, waited, last, why, phase])
     };
     heap.into_sorted_vec().into_iter().map(row).collect()
 }
@@ -92,7 +94,15 @@ mod tests {
         let second = vec![sync(100, 0), event(Call::PutSignal, 145, 146, 150, 0), get];
         let pes = [first, second].into_iter().enumerate();
         let trace = Trace {
-            pes: pes.map(|(pe, events)| PeTrace { pe, events, ..PeTrace::default() }).collect(),
+            pes: pes
+                .map(|(pe, events)| PeTrace {
+                    pe,
+                    events,
+                    phases: vec![(10, Some(0)), (150, None)],
+                    ..PeTrace::default()
+                })
+                .collect(),
+            phases: vec!["exchange".to_owned()],
             flows: vec![Flow { from: (1, 1), to: (0, 1) }],
             ..Trace::default()
         };
@@ -100,9 +110,9 @@ mod tests {
         assert_eq!(
             slowest(&trace, &collectives),
             json!([
-                [0, "sync #1 on the world team", 10, 90, 1, "came last"],
-                [0, "wait_until", 110, 40, 1, "put_signal"],
-                [1, "get", 300, 4, 0, "target"],
+                [0, "sync #1 on the world team", 10, 90, 1, "came last", "exchange"],
+                [0, "wait_until", 110, 40, 1, "put_signal", "exchange"],
+                [1, "get", 300, 4, 0, "target", null],
             ])
         );
         assert_eq!(caused(&trace, &collectives), [0, 130]);

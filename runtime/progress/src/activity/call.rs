@@ -107,6 +107,7 @@ calls! {
     RefusedCollective = 126, "a collective with arguments that do not fit", Collective;
     OtherCollective = 127, "a collective", Collective;
     Other = 128, "a call", Other;
+    Phase = 129, "phase", Other;
     Put = 160, "put", Operation;
     PutNbi = 161, "put_nbi", Operation;
     P = 162, "p", Operation;

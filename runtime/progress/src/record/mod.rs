@@ -39,11 +39,14 @@ use oxshmem_memory::{Extent, copy::prefetch_write};
 use self::{
     clock::Clock,
     file::File,
-    form::{MANY, NO_TARGET, Pair, RECORD_WORDS, Record, TOTAL_WORDS, packed, place, unpacked, word},
+    form::{
+        MANY, NAME_WORDS, NAMES, NO_TARGET, Pair, RECORD_WORDS, Record, TOTAL_WORDS, name_words, packed,
+        place, unpacked, word,
+    },
 };
 use crate::activity::{Activity, Call};
 
-/// After this many records the clocks are compared again.
+/// After this many records the clocks are compared again, and the phase is recorded again.
 const CALIBRATION: u64 = 1 << 12;
 
 /// This many records before it is written, the line of a record is fetched.
@@ -90,6 +93,8 @@ pub struct Recorder {
     taken: AtomicBool,
     /// When the batch began that sessions gather.
     batch_since: AtomicU64,
+    /// The number of the phase that the PE is in, or 0. It changes under the lock.
+    phase: AtomicU64,
 }
 
 /// A record that was begun. It does not complete by itself: see [`Pending`].
@@ -117,6 +122,7 @@ impl Recorder {
             mask,
             taken: AtomicBool::new(false),
             batch_since: AtomicU64::new(0),
+            phase: AtomicU64::new(0),
         })
     }
 
@@ -177,7 +183,7 @@ impl Recorder {
         let now = self.now();
         self.locked(|| {
             let words = self.record(index);
-            // Relaxed: see `write`.
+            // Relaxed: see `put`.
             if words[0].load(Relaxed) == form::first_word(index) {
                 words[RECORD_WORDS - 1].store(now, Relaxed);
             }
@@ -229,6 +235,40 @@ impl Recorder {
         }
     }
 
+    /// From now on the PE is in the phase of that name, or in none if it is empty. What is longer
+    /// than [`NAME_BYTES`](form::NAME_BYTES) is cut.
+    pub fn phase(&self, name: &str) {
+        let (name, begin) = (name_words(name), self.now());
+        let index = self.locked(|| {
+            let number = self.number_of(name);
+            // Relaxed: the lock orders it.
+            let before = self.phase.swap(number, Relaxed);
+            self.put(&phase_record(number, before, 0, begin))
+        });
+        self.look_after(index);
+    }
+
+    /// The number of the phase that has this name, which is made known if need be. The caller has
+    /// the lock.
+    fn number_of(&self, name: [u64; NAME_WORDS]) -> u64 {
+        if name[0] == 0 {
+            return 0;
+        }
+        for place in 0..NAMES {
+            let word = |i: usize| self.file.head(word::NAMES + place * NAME_WORDS + i);
+            // Relaxed, all of them: as in `put`.
+            if word(0).load(Relaxed) == 0 {
+                // Its length last, which says that it is there.
+                (0..NAME_WORDS).rev().for_each(|i| word(i).store(name[i], Relaxed));
+                return place as u64 + 1;
+            }
+            if (0..NAME_WORDS).all(|i| word(i).load(Relaxed) == name[i]) {
+                return place as u64 + 1;
+            }
+        }
+        NAMES as u64 + 1
+    }
+
     /// Adds what sessions have done with `target` to its totals, and returns it.
     fn add_up(&self, target: usize) -> (u64, u64) {
         let packed = self.file.total(target * TOTAL_WORDS + 2);
@@ -265,26 +305,50 @@ impl Recorder {
 
     #[inline]
     fn write(&self, record: &Record) -> Slot {
-        let index = self.locked(|| {
-            let next = self.file.head(word::NEXT);
-            // Relaxed, all of them: the lock orders this process's threads, and what reads the file
-            // does so when the process is gone.
-            let index = next.load(Relaxed);
-            for (to, value) in self.record(index).iter().zip(record.to_words(index)) {
-                to.store(value, Relaxed);
-            }
-            next.store(index + 1, Relaxed);
-            // So that no atomic instruction to come waits for the line of the record after it.
-            prefetch_write(self.record(index + AHEAD));
-            if (record.target as usize) < self.n_pes {
-                self.count(record.target as usize, 1, record.bytes);
-            }
-            index
-        });
+        let index = self.locked(|| self.put(record));
+        self.look_after(index);
+        Slot(index + 1)
+    }
+
+    /// Returns the record's number. The caller has the lock.
+    #[inline(always)]
+    fn put(&self, record: &Record) -> u64 {
+        let next = self.file.head(word::NEXT);
+        // Relaxed, all of them: the lock orders this process's threads, and what reads the file
+        // does so when the process is gone.
+        let index = next.load(Relaxed);
+        for (to, value) in self.record(index).iter().zip(record.to_words(index)) {
+            to.store(value, Relaxed);
+        }
+        next.store(index + 1, Relaxed);
+        // So that no atomic instruction to come waits for the line of the record after it.
+        prefetch_write(self.record(index + AHEAD));
+        if (record.target as usize) < self.n_pes {
+            self.count(record.target as usize, 1, record.bytes);
+        }
+        index
+    }
+
+    /// What is due once in [`CALIBRATION`] records, of which `index` was written.
+    #[inline(always)]
+    fn look_after(&self, index: u64) {
         if index % CALIBRATION == CALIBRATION - 1 {
             self.calibrate();
+            self.phase_again();
         }
-        Slot(index + 1)
+    }
+
+    /// Records the phase that the PE is in, of which the record may be overwritten soon.
+    #[cold]
+    fn phase_again(&self) {
+        let begin = self.now();
+        self.locked(|| {
+            // Relaxed: the lock orders it.
+            let phase = self.phase.load(Relaxed);
+            if phase > 0 {
+                self.put(&phase_record(phase, phase, 1, begin));
+            }
+        });
     }
 
     /// The caller has the lock.
@@ -323,6 +387,12 @@ impl Recorder {
         }
         std::thread::yield_now();
     }
+}
+
+/// See [`Record`].
+fn phase_record(number: u64, before: u64, bytes: u64, begin: u64) -> Record {
+    let (call, team, [initiated, completed]) = (Call::Phase, before, [begin; 2]);
+    Record { call, target: NO_TARGET, bytes, team, number, begin, initiated, completed }
 }
 
 impl fmt::Debug for Recorder {

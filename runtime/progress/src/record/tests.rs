@@ -107,3 +107,72 @@ fn old_records_are_overwritten_and_totals_stay_exact_with_several_threads() {
         assert_eq!(record(&words, index).unwrap().call, Call::P);
     }
 }
+
+/// The names of phases in a head.
+fn names(words: &[u64]) -> Vec<String> {
+    let names = words[word::NAMES..HEAD / 8].as_chunks::<NAME_WORDS>().0;
+    names.iter().map_while(|name| form::name_of_words(*name)).collect()
+}
+
+/// The phase that a record says, the one before, and whether it goes on.
+fn phase(words: &[u64], index: u64) -> Option<(u64, u64, bool)> {
+    let record = record(words, index)?;
+    (record.call == Call::Phase).then_some((record.number, record.team, record.bytes == 1))
+}
+
+#[test]
+fn phases_have_their_names_in_the_head_and_a_record_where_they_begin() {
+    let folder = Folder::new();
+    let recorder = folder.recorder(2);
+    let begin = recorder.now();
+    let long = "ä".repeat(40);
+    for name in ["compute", "exchange", "compute", "", &long, &long[..54]] {
+        recorder.phase(name);
+    }
+    let words = folder.words();
+    assert_eq!(names(&words), ["compute", "exchange", &long[..54]]);
+    let found: Vec<_> = (0..6).filter_map(|index| phase(&words, index)).collect();
+    let expected = [(1, 0), (2, 1), (1, 2), (0, 1), (3, 0), (3, 3)];
+    assert_eq!(found, expected.map(|(number, before)| (number, before, false)));
+    let first = record(&words, 0).unwrap();
+    assert!(first.begin >= begin && first.completed == first.begin && first.target == NO_TARGET);
+    assert_eq!([0, 1, 2].map(|target| total(&words, target)), [[0; 3]; 3]);
+}
+
+#[test]
+fn phases_for_whose_names_there_is_no_room_are_others() {
+    let folder = Folder::new();
+    let recorder = folder.recorder(2);
+    for i in 0..NAMES + 10 {
+        recorder.phase(&i.to_string());
+    }
+    recorder.phase("7");
+    let words = folder.words();
+    assert_eq!(names(&words), (0..NAMES).map(|i| i.to_string()).collect::<Vec<_>>());
+    let others = NAMES as u64 + 1;
+    assert_eq!(phase(&words, 47), Some((48, 47, false)));
+    assert_eq!(phase(&words, 48), Some((others, 48, false)));
+    assert_eq!(phase(&words, 57), Some((others, others, false)));
+    assert_eq!(phase(&words, 58), Some((8, others, false)));
+}
+
+#[test]
+fn a_phase_is_recorded_again_before_its_record_is_overwritten() {
+    let folder = Folder::new();
+    let recorder = folder.recorder(100_000);
+    let capacity = folder.words()[word::CAPACITY];
+    assert_eq!(capacity, CALIBRATION, "the smallest ring");
+    let work = |records: u64| (0..records).for_each(|_| recorder.operation(Call::P, 0, 8, 0, recorder.now()));
+    recorder.phase("compute");
+    work(3 * capacity);
+    let kept = |words: &[u64]| {
+        let next = words[word::NEXT];
+        (next - capacity..next).filter_map(|index| phase(words, index)).collect::<Vec<_>>()
+    };
+    assert_eq!(kept(&folder.words()), [(1, 1, true)]);
+    recorder.phase("");
+    work(2 * capacity);
+    assert_eq!(kept(&folder.words()), []);
+    recorder.phase("compute");
+    assert_eq!(kept(&folder.words()), [(1, 0, false)]);
+}

@@ -1,11 +1,16 @@
-//! The timeline of the page: the calls of each PE, packed as bytes that `timeline.js` reads.
+//! The timeline of the page: the calls of each PE, packed as bytes that `packed.js` reads.
 //!
-//! There are two levels. The overview has, for each PE and each of up to [`MOST_BINS`] bins of
+//! There are three levels. The overview has, for each PE and each of up to [`MOST_BINS`] bins of
 //! time, the share of each kind of call. The spans have each call with what the page says of it.
-//! Where all of them would make the page too large, the longest calls of each bin stay, and the
-//! page says how many do not. The overview counts all of them.
+//! Where all of them would make the page too large, the longest calls of the job stay, and some of
+//! each bin, and the page says how many do not. The others are in [`runs`]: those that follow each
+//! other closely are one, with their number and the share of each kind. Where not
+//! even a run for each bin finds room there are none, and the page shows the overview instead. The
+//! overview counts all calls.
 
 mod pack;
+mod phases;
+mod runs;
 #[cfg(test)]
 mod tests;
 
@@ -23,9 +28,11 @@ use crate::trace::model::{Event, Kind, PeTrace, Trace};
 use pack::{put_signed, put_varint};
 
 /// The bytes that the packed timeline may have in a page, where base64 makes four of three.
-pub(super) const BUDGET: usize = 13 << 20;
+pub(super) const BUDGET: usize = 20 << 20;
 /// A timeline of calls that have this many bytes each has no need of an overview.
 const AMPLE: usize = 500;
+/// Bytes of a span or a run, about. Where not all spans find room, a third of it is for runs.
+const TYPICAL: usize = 14;
 /// Bins of the overview, at most.
 const MOST_BINS: usize = 4096;
 /// Kinds of call that have a colour of their own: puts, gets, atomic operations, waits and
@@ -35,9 +42,11 @@ const COLOURS: usize = 5;
 /// A timeline for the page.
 pub(super) struct Timeline {
     /// What the page has to know to read the bytes: `{duration, bin, bins, calls: [[name, colour]],
-    /// teams: [name], pes: [[PE, its bytes, its spans, its calls]]}`.
+    /// teams: [name], phases: [name], shortPhases, pes: [[PE, bytes of its spans, spans, its calls,
+    /// bytes of its runs, runs, its phases]]}`. The phases of a PE are `[[begin, which of the
+    /// names]]`, with null where phases end. `shortPhases` is how many are left out.
     pub(super) head: Value,
-    /// The overview, PE by PE and bin by bin, and then the spans of each PE.
+    /// The overview, PE by PE and bin by bin, then the spans of each PE, and then its runs.
     pub(super) bytes: Vec<u8>,
 }
 
@@ -58,10 +67,23 @@ pub(super) fn of(trace: &Trace, budget: usize) -> Timeline {
         trace.pes.iter().for_each(|pe| put_overview(&mut bytes, pe, bins, bin));
     }
     let names = Names::of(trace);
-    let spans = names.fitting(trace, bin, budget.saturating_sub(bytes.len()));
-    let pes = trace.pes.iter().zip(&spans);
-    let pes: Vec<_> = pes.map(|(pe, it)| json!([pe.pe, it.bytes.len(), it.count, pe.events.len()])).collect();
-    spans.iter().for_each(|spans| bytes.extend(&spans.bytes));
+    let room = budget.saturating_sub(bytes.len());
+    // A run for each bin has to find room, as otherwise the overview is finer.
+    let is_alone = events <= room / TYPICAL || room / 3 < bins * trace.pes.len() * TYPICAL;
+    let spans = names.fitting(trace, bin, if is_alone { room } else { room / 3 * 2 });
+    let taken: usize = spans.iter().map(|spans| spans.bytes.len()).sum();
+    let runs = runs::fitting(&trace.pes, &spans, bin, room - taken);
+    let (phases, short) = phases::within(trace, phases::MOST);
+    let parts = spans.iter().zip(&runs).zip(phases);
+    let head = |(pe, ((spans, runs), phases)): (&PeTrace, ((&Spans, &runs::Runs), phases::Changes))| {
+        let (spans_bytes, runs_bytes) = (spans.bytes.len(), runs.bytes.len());
+        json!([pe.pe, spans_bytes, spans.count, pe.events.len(), runs_bytes, runs.count, phases])
+    };
+    let pes: Vec<_> = trace.pes.iter().zip(parts).map(head).collect();
+    for (spans, runs) in spans.iter().zip(&runs) {
+        bytes.extend(&spans.bytes);
+        bytes.extend(&runs.bytes);
+    }
     let calls: Vec<_> = names.calls.keys().filter_map(|&code| Call::from_code(code)).collect();
     let head = json!({
         "duration": duration,
@@ -69,6 +91,8 @@ pub(super) fn of(trace: &Trace, budget: usize) -> Timeline {
         "bins": bins,
         "calls": calls.iter().map(|&call| json!([call.name(), colour(call)])).collect::<Vec<_>>(),
         "teams": names.teams.keys().map(team_name).collect::<Vec<_>>(),
+        "phases": trace.phases,
+        "shortPhases": short,
         "pes": pes,
     });
     Timeline { head, bytes }
@@ -117,8 +141,12 @@ fn put_overview(bytes: &mut Vec<u8>, pe: &PeTrace, bins: usize, bin: u64) {
             }
         }
     }
-    let share = |sum: &u64| u8::try_from((sum * 255).div_ceil(bin)).unwrap_or(u8::MAX);
-    bytes.extend(sums.iter().flatten().map(share));
+    bytes.extend(sums.iter().flatten().map(|&sum| share(sum, bin)));
+}
+
+/// Of 255, rounded up.
+fn share(time: u64, of: u64) -> u8 {
+    u8::try_from((time * 255).div_ceil(of)).unwrap_or(u8::MAX)
 }
 
 /// The spans of a PE.
@@ -126,6 +154,15 @@ fn put_overview(bytes: &mut Vec<u8>, pe: &PeTrace, bins: usize, bin: u64) {
 struct Spans {
     bytes: Vec<u8>,
     count: usize,
+    /// Which of the PE's calls have one.
+    has_span: Vec<bool>,
+}
+
+/// What the span before ended at, and the number of the last collective.
+#[derive(Default)]
+struct Before {
+    end: u64,
+    number: u64,
 }
 
 /// What spans mention by number.
@@ -154,17 +191,24 @@ impl<'a> Names<'a> {
         Self { calls, teams, ended }
     }
 
-    /// The spans of each PE, in `room` bytes. Of each bin the longest stay, where not all find
-    /// room.
+    /// The spans of each PE, in `room` bytes. Where not all find room, two thirds are for the
+    /// longest of the job, and a third for the longest of each bin.
     fn fitting(&self, trace: &'a Trace, bin: u64, room: usize) -> Vec<Spans> {
         let counts: Vec<_> = trace.pes.iter().flat_map(|pe| bins_of(pe, bin)).map(|it| it.len()).collect();
         let (events, most) = (counts.iter().sum::<usize>(), counts.iter().copied().max().unwrap_or(0));
-        let mut wanted = (room / 12).min(events);
+        let lengths = lengths(trace);
+        let mut all = lengths.concat();
+        let mut wanted = (room / TYPICAL).min(events);
         let mut best = None;
         // How large a span is depends on the job: the first guess shows it.
         for _ in 0..4 {
-            let of_a_bin = if wanted == events { most } else { limit(&counts, most, wanted) };
-            let spans: Vec<_> = (0..trace.pes.len()).map(|pe| self.spans(trace, pe, bin, of_a_bin)).collect();
+            let least = match wanted / 3 * 2 {
+                0 => u64::MAX,
+                longest => *all.select_nth_unstable(events - longest).1,
+            };
+            let of_a_bin = if wanted == events { most } else { limit(&counts, most, wanted / 3) };
+            let chosen = |pe: usize| chosen(&trace.pes[pe], &lengths[pe], bin, of_a_bin, least);
+            let spans: Vec<_> = (0..trace.pes.len()).map(|pe| self.spans(trace, pe, chosen(pe))).collect();
             let size: usize = spans.iter().map(|spans| spans.bytes.len()).sum();
             let count: usize = spans.iter().map(|spans| spans.count).sum();
             if size <= room {
@@ -175,37 +219,36 @@ impl<'a> Names<'a> {
             }
             // With a margin, which is larger where it was too much.
             let margin = if size <= room { 98 } else { 93 };
-            wanted = (count as u128 * room as u128 * margin / 100 / size.max(1) as u128) as usize;
+            wanted = (wanted as u128 * room as u128 * margin / 100 / size.max(1) as u128) as usize;
             wanted = wanted.min(events);
         }
         best.unwrap_or_else(|| trace.pes.iter().map(|_| Spans::default()).collect())
     }
 
-    /// The spans of a PE, at most `of_a_bin` of each bin.
-    fn spans(&self, trace: &'a Trace, place: usize, bin: u64, of_a_bin: usize) -> Spans {
-        let pe = &trace.pes[place];
-        let (mut spans, mut before) = (Spans::default(), 0);
-        for range in bins_of(pe, bin) {
-            for at in longest(pe, range, of_a_bin) {
-                let event = &pe.events[at];
-                self.put(&mut spans.bytes, trace, (place, at), before);
-                before = event.begin;
-                spans.count += 1;
-            }
+    /// The spans of those calls of a PE.
+    fn spans(&self, trace: &'a Trace, place: usize, calls: Vec<usize>) -> Spans {
+        let has_span = vec![false; trace.pes[place].events.len()];
+        let mut spans = Spans { count: calls.len(), has_span, ..Spans::default() };
+        let mut before = Before::default();
+        for at in calls {
+            self.put(&mut spans.bytes, trace, (place, at), &mut before);
+            spans.has_span[at] = true;
         }
         spans
     }
 
-    /// A span, behind one that began at `before`:
+    /// A span:
     ///
     /// - the number of its call, times 4, plus 2 where there is a number, plus 1 if it did not end;
-    /// - how much later than the one before it began, how long it took, and how long it waited;
-    /// - of an operation the time until it was initiated, its target + 1 and its bytes;
-    /// - of a collective its team and its bytes;
-    /// - of a wait 0, or the place of the PE that ended it + 1, with what call, and how long before
-    ///   the wait's end that began;
-    /// - its number, where there is one.
-    fn put(&self, to: &mut Vec<u8>, trace: &'a Trace, (place, at): (usize, usize), before: u64) {
+    /// - how much later it began than the one before it ended, and how long it took;
+    /// - of an operation how long it waited, the time until it was initiated, its target + 1 and
+    ///   its bytes;
+    /// - of a collective how much of it did not wait, its team and its bytes;
+    /// - of a wait how much of it did not wait, and 0, or the place of the PE that ended it + 1,
+    ///   with what call, and how long before the wait's end that began;
+    /// - its number, where there is one. Of a collective: how much larger than that of the one
+    ///   before.
+    fn put(&self, to: &mut Vec<u8>, trace: &'a Trace, (place, at): (usize, usize), before: &mut Before) {
         let (pe, event) = (&trace.pes[place], &trace.pes[place].events[at]);
         let completed = event.completed.max(event.begin);
         let has_number = event.number > 0;
@@ -214,9 +257,12 @@ impl<'a> Names<'a> {
             to,
             number_of(event.call) << 2 | u64::from(has_number) << 1 | u64::from(!event.is_complete),
         );
-        put_varint(to, event.begin.saturating_sub(before));
-        put_varint(to, completed - event.begin);
-        put_varint(to, event.waited.min(completed - event.begin));
+        put_signed(to, event.begin as i64 - before.end as i64);
+        before.end = completed;
+        let length = completed - event.begin;
+        put_varint(to, length);
+        let waited = event.waited.min(length);
+        put_varint(to, if event.kind == Kind::Operation { waited } else { length - waited });
         match event.kind {
             Kind::Operation => {
                 put_varint(to, event.initiated.clamp(event.begin, completed) - event.begin);
@@ -237,10 +283,45 @@ impl<'a> Names<'a> {
                 None => put_varint(to, 0),
             },
         }
-        if has_number {
+        if has_number && event.kind == Kind::Collective {
+            put_signed(to, event.number as i64 - before.number as i64);
+            before.number = event.number;
+        } else if has_number {
             put_varint(to, event.number);
         }
     }
+}
+
+/// How long the calls of each PE took. The calls of a collective are as long as its longest: the PE
+/// that came last, which was not in it for long, matters as much as those that waited for it.
+fn lengths(trace: &Trace) -> Vec<Vec<u64>> {
+    let mut collectives = HashMap::new();
+    for pe in &trace.pes {
+        for event in pe.events.iter().filter(|event| event.kind == Kind::Collective) {
+            let longest = collectives.entry(key(pe, event)).or_insert(0);
+            *longest = length(event).max(*longest);
+        }
+    }
+    let length = |pe, event: &Event| match event.kind {
+        Kind::Collective => collectives.get(&key(pe, event)).copied().unwrap_or_default(),
+        Kind::Operation | Kind::Wait => length(event),
+    };
+    trace.pes.iter().map(|pe| pe.events.iter().map(|event| length(pe, event)).collect()).collect()
+}
+
+fn length(event: &Event) -> u64 {
+    event.completed.saturating_sub(event.begin)
+}
+
+/// The `of_a_bin` longest calls of each bin, and all that are longer than `least`, in the order of
+/// their begin.
+fn chosen(pe: &PeTrace, lengths: &[u64], bin: u64, of_a_bin: usize, least: u64) -> Vec<usize> {
+    let mut chosen = Vec::new();
+    for range in bins_of(pe, bin) {
+        let longer = lengths[range.clone()].iter().filter(|length| **length > least).count();
+        chosen.extend(longest(lengths, range, of_a_bin.max(longer)));
+    }
+    chosen
 }
 
 /// The events of each bin in which any begins.
@@ -256,15 +337,11 @@ fn bins_of(pe: &PeTrace, bin: u64) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The `count` longest events of those, in the order of their begin.
-fn longest(pe: &PeTrace, range: Range<usize>, count: usize) -> Vec<usize> {
+/// The `count` longest calls of those, in the order of their begin.
+fn longest(lengths: &[u64], range: Range<usize>, count: usize) -> Vec<usize> {
     let mut all: Vec<usize> = range.collect();
     if count < all.len() {
-        let length = |at: &usize| {
-            let event = &pe.events[*at];
-            (Reverse(event.completed.saturating_sub(event.begin)), *at)
-        };
-        all.select_nth_unstable_by_key(count, length);
+        all.select_nth_unstable_by_key(count, |at| (Reverse(lengths[*at]), *at));
         all.truncate(count);
         all.sort_unstable();
     }

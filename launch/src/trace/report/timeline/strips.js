@@ -38,6 +38,15 @@ function stripAt(strips, row, ns) {
   return strips[row]?.parts.find(part => part.begin <= ns && ns < part.end) ?? null;
 }
 
+/** The phases of a PE as parts of a row. */
+function phasesOf({ pes, duration }, place) {
+  const changes = pes[place][6], { phases } = data.timeline;
+  return changes.map(([begin, phase], i) => ({
+    begin, end: changes[i + 1]?.[0] ?? duration, phase, ink: `phase${phase % 4}`, short: phases[phase],
+    words: `phase ${phases[phase]}\nPE ${pes[place][0]}, ${time((changes[i + 1]?.[0] ?? duration) - begin)}`,
+  })).filter(({ phase }) => phase !== null);
+}
+
 /** The critical path through the rows of PEs: along each PE that it is on, and down or up to the next. */
 function drawPath(parts, { pen, toX, toY, ink, left, wide }) {
   const seen = parts.filter(part => toX(part.end) >= left && toX(part.begin) <= left + wide);

@@ -24,11 +24,17 @@ impl Reader<'_> {
         }
     }
 
-    /// A span behind one that began at `before`.
+    fn signed(&mut self) -> i64 {
+        let value = self.number();
+        (value >> 1) as i64 ^ -((value & 1) as i64)
+    }
+
+    /// A span behind one that ended at `before`.
     fn span(&mut self, before: u64, colours: &[u64]) -> Span {
         let head = self.number();
         let call = (head >> 2) as usize;
-        let (begin, length, waited) = (before + self.number(), self.number(), self.number());
+        let (begin, length, waited) =
+            (before.wrapping_add_signed(self.signed()), self.number(), self.number());
         let mut more = vec![waited];
         match colours[call] {
             3 => {
@@ -54,16 +60,16 @@ fn spans(timeline: &Timeline) -> Vec<Vec<Span>> {
     let colours: Vec<_> = calls.iter().map(|call| call[1].as_u64().expect("it is a number")).collect();
     let mut all = Vec::new();
     for pe in head["pes"].as_array().expect("it is a list") {
-        let [_, size, count, _] = [0, 1, 2, 3].map(|place| pe[place].as_u64().expect("it is a number"));
+        let [size, count, of_runs] = [1, 2, 4].map(|place| pe[place].as_u64().expect("it is a number"));
         let mut reader = Reader(&timeline.bytes[at..at + size as usize]);
         let (mut spans, mut before) = (Vec::new(), 0);
         for _ in 0..count {
             let span = reader.span(before, &colours);
-            before = span.1;
+            before = span.1 + span.2;
             spans.push(span);
         }
         assert!(reader.0.is_empty(), "a PE has no other bytes");
-        at += size as usize;
+        at += (size + of_runs) as usize;
         all.push(spans);
     }
     assert_eq!(at, timeline.bytes.len());
@@ -94,9 +100,10 @@ fn a_span_has_all_that_the_page_says_of_its_call() {
     assert_eq!((&timeline.head["duration"], &timeline.head["bins"]), (&json!(4000), &json!(0)));
     assert_eq!(timeline.head["teams"], json!(["the world team"]));
     let expected = vec![
-        vec![(2, 1000, 1000, vec![40, 10, 2, 300]), (1, 3000, 500, vec![450, 0, 8, 7])],
+        // Of the barrier, 50 were not waiting, and its number is signed: 14 is 7.
+        vec![(2, 1000, 1000, vec![40, 10, 2, 300]), (1, 3000, 500, vec![50, 0, 8, 14])],
         // PE 0 ended it by the third call, 900 before: as a signed number that is 1800.
-        vec![(0, 900, 1000, vec![1000, 1, 2, 1800])],
+        vec![(0, 900, 1000, vec![0, 1, 2, 1800])],
     ];
     assert_eq!(spans(&timeline), expected);
     // 4 × the number of the call, and that it did not end.
@@ -153,18 +160,25 @@ fn where_they_do_not_fit_the_longest_stay_and_the_others_are_counted() {
     assert!(kept < events);
     // No call that is left out is longer than one of its bin that stayed.
     let bin = timeline.head["bin"].as_u64().expect("it is a number");
-    for (pe, spans) in trace.pes.iter().zip(spans(&timeline)) {
+    let lengths = lengths(&trace);
+    for (i, (pe, spans)) in trace.pes.iter().zip(spans(&timeline)).enumerate() {
+        let stays = |at: &usize| {
+            let event = &pe.events[*at];
+            let found = spans.partition_point(|span| span.1 < event.begin);
+            spans.get(found).is_some_and(|span| span.1 == event.begin)
+        };
         for range in bins_of(pe, bin) {
-            let place = pe.events[range.start].begin / bin;
-            let mut lengths: Vec<_> =
-                pe.events[range].iter().map(|event| event.completed - event.begin).collect();
-            lengths.sort_unstable_by_key(|length| Reverse(*length));
-            let mut stayed: Vec<_> =
-                spans.iter().filter(|span| span.1 / bin == place).map(|span| span.2).collect();
-            stayed.sort_unstable_by_key(|length| Reverse(*length));
-            assert_eq!(stayed, lengths[..stayed.len()]);
+            let (stayed, left): (Vec<_>, Vec<_>) = range.partition(stays);
+            let shortest = stayed.iter().map(|at| lengths[i][*at]).min().unwrap_or(u64::MAX);
+            assert!(left.iter().all(|at| lengths[i][*at] <= shortest));
         }
     }
+    // A collective that is there is there on all PEs, but where it was the longest of a bin.
+    let late = (3, "sum_reduce");
+    let pe = &trace.pes[late.0];
+    let names = timeline.head["calls"].as_array().expect("it is a list");
+    let reduces = spans(&timeline)[late.0].iter().filter(|span| names[span.0][0] == late.1).count();
+    assert!(reduces * 10 > pe.events.len() / 5, "{reduces}");
     let again = of(&trace, budget);
     assert_eq!((again.head, again.bytes), (timeline.head, timeline.bytes), "nothing is left to chance");
 }
@@ -178,4 +192,38 @@ fn the_budget_is_kept_however_small_it_is() {
         assert_eq!(sum(&timeline.head, 3), 64 * 20 * 5);
         spans(&timeline);
     }
+}
+
+#[test]
+fn runs_have_the_calls_that_have_no_span_and_their_times() {
+    let trace = synthetic::job(2, 10_000);
+    let timeline = of(&trace, 600_000);
+    let (head, mut at) = (&timeline.head, overview_size(&timeline));
+    let bin = head["bin"].as_u64().expect("it is a number");
+    for (i, pe) in head["pes"].as_array().expect("it is a list").iter().enumerate() {
+        let [size, kept, calls, of_runs, count] =
+            [1, 2, 3, 4, 5].map(|place| pe[place].as_u64().expect("it is a number"));
+        let end = at + (size + of_runs) as usize;
+        let mut reader = Reader(&timeline.bytes[at + size as usize..end]);
+        let (mut before, mut left_out, mut busy) = (0_u64, 0, 0);
+        for _ in 0..count {
+            let begin = before.wrapping_add_signed(reader.signed());
+            let length = reader.number();
+            assert!(length < 2 * bin, "{length} {bin}");
+            left_out += reader.number();
+            let kinds = reader.0[0];
+            reader.0 = &reader.0[1..];
+            for _ in 0..kinds.count_ones() {
+                busy += u64::from(reader.0[0]) * length / 255;
+                reader.0 = &reader.0[1..];
+            }
+            before = begin + length;
+        }
+        assert!(reader.0.is_empty(), "a PE has no other bytes");
+        assert_eq!(left_out, calls - kept);
+        let all: u64 = trace.pes[i].events.iter().flat_map(parts).map(|part| part.end - part.start).sum();
+        assert!(0 < busy && busy < all, "{busy} {all}");
+        at = end;
+    }
+    assert_eq!(at, timeline.bytes.len());
 }

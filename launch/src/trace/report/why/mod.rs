@@ -32,3 +32,8 @@ pub(super) fn of(trace: &Trace) -> Value {
         "what_if": what_if::rows(&graph),
     })
 }
+
+/// How long the PEs of a job were in each wait state, added up.
+pub(super) fn lost(trace: &Trace) -> impl Iterator<Item = (&'static str, u64)> {
+    states::lost(&Graph::of(trace))
+}

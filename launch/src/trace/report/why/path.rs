@@ -44,7 +44,7 @@ pub(super) enum Doing {
 
 /// A stretch of the path in which one PE did one thing.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Part {
+pub(super) struct PathPart {
     pub(super) place: usize,
     pub(super) range: Range<u64>,
     pub(super) doing: Doing,
@@ -69,7 +69,7 @@ impl Doing {
 }
 
 /// The path of a job, in the order of time.
-pub(super) fn of(graph: &Graph<'_>) -> Vec<Part> {
+pub(super) fn of(graph: &Graph<'_>) -> Vec<PathPart> {
     let steps = steps(graph);
     let mut of_pe: Vec<Vec<&Stretch>> = vec![Vec::new(); graph.trace.pes.len()];
     let mut parts = Vec::new();
@@ -77,7 +77,7 @@ pub(super) fn of(graph: &Graph<'_>) -> Vec<Part> {
         match step.on_the_way {
             Some(call) => {
                 let (place, range) = (step.place, step.range.clone());
-                parts.push(Part { place, range, doing: Doing::OnTheWay(call) });
+                parts.push(PathPart { place, range, doing: Doing::OnTheWay(call) });
             }
             None => of_pe[step.place].push(step),
         }
@@ -95,7 +95,7 @@ pub(super) fn of(graph: &Graph<'_>) -> Vec<Part> {
             while let Some(step) = steps.get(next) {
                 let range = piece.start.max(step.range.start)..piece.end.min(step.range.end);
                 if !range.is_empty() {
-                    parts.push(Part { place, range, doing });
+                    parts.push(PathPart { place, range, doing });
                 }
                 if step.range.end > piece.end {
                     break;
@@ -143,7 +143,7 @@ fn steps(graph: &Graph<'_>) -> Vec<Stretch> {
 
 /// What the path consists of, that first which is most of it: `[PE, what it did, time, share of the
 /// path, times, [PE, begin, end] of the longest part]`.
-pub(super) fn rows(graph: &Graph<'_>, path: &[Part]) -> Value {
+pub(super) fn rows(graph: &Graph<'_>, path: &[PathPart]) -> Value {
     let mut sums: HashMap<(usize, Doing), (u64, u64, Range<u64>)> = HashMap::new();
     for part in path {
         let (time, times, longest) = sums.entry((part.place, part.doing)).or_insert((0, 0, 0..0));
@@ -168,13 +168,13 @@ pub(super) fn rows(graph: &Graph<'_>, path: &[Part]) -> Value {
 }
 
 /// How long the path is.
-pub(super) fn length(path: &[Part]) -> u64 {
+pub(super) fn length(path: &[PathPart]) -> u64 {
     path.iter().map(|part| part.range.end - part.range.start).sum()
 }
 
 /// How much of the path the PEs are on, that first which is most: the number of the PE, and
 /// nanoseconds.
-pub(super) fn by_pe(graph: &Graph<'_>, path: &[Part]) -> Vec<(usize, u64)> {
+pub(super) fn by_pe(graph: &Graph<'_>, path: &[PathPart]) -> Vec<(usize, u64)> {
     let mut sums: BTreeMap<usize, u64> = BTreeMap::new();
     for part in path {
         *sums.entry(graph.trace.pes[part.place].pe).or_default() += part.range.end - part.range.start;
@@ -186,10 +186,10 @@ pub(super) fn by_pe(graph: &Graph<'_>, path: &[Part]) -> Vec<(usize, u64)> {
 
 /// The parts for the timeline: `[begin, end, PE, what it did, its colour or null for computing]`.
 /// Short ones that follow each other are one, which is named after the longest.
-pub(super) fn parts(graph: &Graph<'_>, path: &[Part]) -> Value {
+pub(super) fn parts(graph: &Graph<'_>, path: &[PathPart]) -> Value {
     let end = path.last().map_or(0, |last| last.range.end);
     let least = end / PARTS + 1;
-    let mut shown: Vec<(Range<u64>, &Part)> = Vec::new();
+    let mut shown: Vec<(Range<u64>, &PathPart)> = Vec::new();
     for part in path {
         let long = |range: &Range<u64>| range.end - range.start;
         match shown.last_mut() {
@@ -205,8 +205,8 @@ pub(super) fn parts(graph: &Graph<'_>, path: &[Part]) -> Value {
             _ => shown.push((part.range.clone(), part)),
         }
     }
-    let pe = |part: &Part| graph.trace.pes[part.place].pe;
-    let row = |(range, part): &(Range<u64>, &Part)| {
+    let pe = |part: &PathPart| graph.trace.pes[part.place].pe;
+    let row = |(range, part): &(Range<u64>, &PathPart)| {
         json!([range.start, range.end, pe(part), part.doing.name(), part.doing.colour()])
     };
     shown.iter().map(row).collect()

@@ -117,6 +117,11 @@ pub(super) fn rows(graph: &Graph<'_>) -> Value {
     sums.into_iter().map(row).collect()
 }
 
+/// The names of the states, and the time that was lost in each.
+pub(super) fn lost(graph: &Graph<'_>) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+    sums(graph).into_iter().map(|(state, sum)| (state.text()[0], sum.lost))
+}
+
 fn sums(graph: &Graph<'_>) -> Vec<(WaitState, Sum)> {
     let mut sums: Vec<_> = WaitState::ALL.into_iter().map(|state| (state, Sum::default())).collect();
     let mut add = |state: WaitState, pe, range: Range<u64>, by| {
