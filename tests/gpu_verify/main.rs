@@ -281,8 +281,14 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
     }
     // What goes to another host never goes from device to device, even if that is the same: in one
     // process over the model of a network, between processes over UCX.
-    let far =
-        ["a_put_and_a_get", "atomics_of_all_pes", "a_signal_follows", "long_transfers", "every_collective"];
+    let far = [
+        "a_put_and_a_get",
+        "atomics_of_all_pes",
+        "a_signal_follows",
+        "long_transfers",
+        "every_collective",
+        "streams_",
+    ];
     let placements: &[(Option<usize>, usize)] =
         if common::reaches_hosts() { &[(None, 2), (Some(2), 2), (Some(4), 2)] } else { &[(None, 2)] };
     for &(processes, hosts) in placements {

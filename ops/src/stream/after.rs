@@ -137,7 +137,7 @@ impl<M: Sharing> After<'_, M> {
                     Err(error) => completion(Err(error)),
                 };
                 // SAFETY: both are in bounds; the completion keeps their memory.
-                unsafe { streams.copy_after(self.event, direct, Box::new(then)) };
+                unsafe { streams.copy_after(by, self.event, direct, Box::new(then)) };
             }
             _ => {
                 let begin = move |over: Result<()>| match over {

@@ -151,12 +151,13 @@ pub unsafe trait ProgramStreams: Send + Sync {
     /// Completes `done` when the event is over, as it was last recorded before the call.
     fn event(&self, by: usize, event: EventRef<'_>, done: Completion);
 
-    /// Performs a transfer between places of devices that the destination's device reaches, when
-    /// the event is over, as it was last recorded before the call. The host does not take part.
+    /// Performs a transfer between places of devices that the device of the local PE `by` reaches,
+    /// when the event is over, as it was last recorded before the call. The host does not take
+    /// part.
     ///
     /// # Safety
     /// As for [`Way::start`](oxshmem_net::Way::start).
-    unsafe fn copy_after(&self, event: EventRef<'_>, op: DeviceOp, done: Completion);
+    unsafe fn copy_after(&self, by: usize, event: EventRef<'_>, op: DeviceOp, done: Completion);
 }
 
 /// Keeps a stream of the program waiting until it is dropped.

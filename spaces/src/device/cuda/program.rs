@@ -65,12 +65,13 @@ unsafe impl ProgramStreams for Cuda {
         self.streams.after(by, event, &Command::Nothing, done);
     }
 
-    unsafe fn copy_after(&self, event: EventRef<'_>, op: DeviceOp, done: Completion) {
+    unsafe fn copy_after(&self, by: usize, event: EventRef<'_>, op: DeviceOp, done: Completion) {
         let (from, to, Strided { len, .. }) = strided(op);
         match (from, to) {
             (End::Device(from), End::Device(to)) => {
                 let command = Command::Within { from: self.at(from), to: self.at(to), len };
-                self.streams.after(to.block, event, &command, done);
+                // A queue of the PE that calls: it has as many as it may have under way.
+                self.streams.after(by, event, &command, done);
             }
             _ => unreachable!("both are places of devices"),
         }
