@@ -11,11 +11,9 @@
 //! | [`aarch64`] | clippy and tests for the other processor |
 //! | [`compare`] | our collectives beside Open MPI's |
 //! | [`scale`] | collectives on many hosts, simulated |
-//! | [`device`] | what runs on a machine with a device, in one folder |
-//! | [`device_report`] | what is in the report that comes back |
+//! | [`device`] | what runs on a machine with a device, in one folder, and its report |
 //! | [`gpu`] | the check of the kernels for devices |
 //! | [`cuda`] | CUDA programs, and a compiler for them |
-//! | [`nvshmem`] | NVSHMEM's program beside ours, and the page that compares the two |
 //! | [`cuda_venv`] | NVIDIA's compiler, from PyPI |
 //! | [`bindings`] | the committed bindings of UCX and PMIx, from installed headers |
 //! | [`headers`] | the C headers and the map from C to Rust, from the table of the C API |
@@ -38,14 +36,12 @@ mod cuda;
 mod cuda_venv;
 mod debian;
 mod device;
-mod device_report;
 mod dist;
 mod fuzz;
 mod gpu;
 mod headers;
 mod install;
 mod named;
-mod nvshmem;
 mod oldest;
 mod package;
 mod picture;

@@ -2,9 +2,9 @@
 
 use std::{fs, path::Path};
 
+use super::report::Report;
 use crate::{
     cuda_venv,
-    device_report::Report,
     run::{Failure, Job},
 };
 

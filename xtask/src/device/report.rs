@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     /// As `run.sh` writes it.
-    const REPORT: &str = include_str!("device_report_example.md");
+    const REPORT: &str = include_str!("report_example.md");
 
     #[test]
     fn a_page_has_the_items_once_and_every_section() {

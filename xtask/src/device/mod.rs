@@ -1,21 +1,23 @@
 //! What runs on a machine with a device: all of it in one folder, and the book's pages from the
 //! report that comes back.
 
+mod nvshmem;
+mod report;
+
 use std::{
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
 };
 
+use self::report::Report;
 use crate::{
     cuda, cuda_venv,
-    device_report::Report,
-    nvshmem,
     run::{Failure, Job, Outcome, Verdict, target_dir},
 };
 
 /// What runs the rest there.
-const SCRIPT: &str = include_str!("device.sh");
+const SCRIPT: &str = include_str!("run.sh");
 /// The CUDA programs that it starts, and those that it has as `more`.
 const PROGRAMS: [&str; 3] = ["tests/gpu_verify/kernels.cu", "examples/hello.cu", "examples/cuda_halo.cu"];
 /// The newest version whose drivers are those of all CUDA 13.
