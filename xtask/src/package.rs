@@ -77,7 +77,9 @@ impl Outside {
             fs::create_dir_all(&unpacked)?;
             let file = packed.join(format!("{name}-{VERSION}.crate"));
             let tar = Job::new("tar", ["--strip-components=1", "-C"]);
-            tar.args([unpacked.as_path(), Path::new("-xzf"), &file]).run()?;
+            // With the times of now: those in the file never change, and cargo would build nothing
+            // anew in the folder of the last time.
+            tar.args([unpacked.as_path(), Path::new("-xzmf"), &file]).run()?;
             manifest += &format!("{name} = {{ path = \"{name}\" }}\n");
         }
         manifest += "\n[profile.dev]\ndebug = 0\n";
