@@ -1,6 +1,6 @@
 //! Why a job took as long as it did, in jobs that are made to have one reason.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use oxshmem::{Result, Signal, World, prelude::*};
 use serde_json::Value;
@@ -13,8 +13,8 @@ use crate::{
 /// What the slow PE takes.
 const SLOW: Duration = Duration::from_millis(150);
 
-/// What the page of a job of two PEs has on why it took as long. `work` alone is recorded: PEs come
-/// to a job one after another, and leave it likewise.
+/// Does `work`, which alone is recorded: PEs come to a job one after another, and leave it
+/// likewise.
 async fn recorded(world: &World, work: impl Future<Output = Result<()>>) -> Result<()> {
     world.tracing(false);
     world.barrier_all().await?;
@@ -24,8 +24,14 @@ async fn recorded(world: &World, work: impl Future<Output = Result<()>>) -> Resu
     world.barrier_all().await
 }
 
-fn why(folder: &Path) -> Value {
-    let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+/// What the page of a job of two PEs has on why it took as long.
+fn why<F>(name: &'static str, body: impl Fn(World) -> F) -> Value
+where
+    F: Future<Output = Result<()>>,
+{
+    let folder = Folder::new();
+    Job::new(name, 2).launcher_args(&["--trace", folder.0.to_str().unwrap()]).run(body);
+    let page = std::fs::read_to_string(folder.0.join("report.html")).unwrap();
     let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>")).unwrap().0;
     let mut data: Value = serde_json::from_str(data).unwrap();
     data["why"].take()
@@ -43,15 +49,10 @@ fn has_only(why: &Value, state: &str, of: u64) {
     assert!(others < SLOW / 5, "{states:#?}");
 }
 
-fn job(name: &'static str, folder: &Folder) -> Job {
-    Job::new(name, 2).launcher_args(&["--trace", folder.0.to_str().unwrap()])
-}
-
 #[test]
 fn a_late_sender_is_one() {
     let _limit = time_limit(60);
-    let folder = Folder::new();
-    job(test_name!(), &folder).run(|world| async move {
+    let why = why(test_name!(), |world| async move {
         let words = world.alloc_zeroed::<u64>(65).await?;
         recorded(&world, async {
             if world.my_pe() == 1 {
@@ -63,14 +64,13 @@ fn a_late_sender_is_one() {
         })
         .await
     });
-    has_only(&why(&folder.0), "late sender", 1);
+    has_only(&why, "late sender", 1);
 }
 
 #[test]
 fn a_late_receiver_is_one() {
     let _limit = time_limit(60);
-    let folder = Folder::new();
-    job(test_name!(), &folder).run(|world| async move {
+    let why = why(test_name!(), |world| async move {
         let words = world.alloc_zeroed::<u64>(65).await?;
         let (ctx, may_send) = (world.context(), words.at(64));
         recorded(&world, async {
@@ -83,14 +83,13 @@ fn a_late_receiver_is_one() {
         })
         .await
     });
-    has_only(&why(&folder.0), "late receiver", 0);
+    has_only(&why, "late receiver", 0);
 }
 
 #[test]
 fn a_wait_at_a_collective_is_one_and_the_pe_that_is_late_is_the_critical_path() {
     let _limit = time_limit(60);
-    let folder = Folder::new();
-    job(test_name!(), &folder).run(|world| async move {
+    let why = why(test_name!(), |world| async move {
         let sums = world.alloc_zeroed::<u64>(4).await?;
         recorded(&world, async {
             if world.my_pe() == 1 {
@@ -100,7 +99,6 @@ fn a_wait_at_a_collective_is_one_and_the_pe_that_is_late_is_the_critical_path() 
         })
         .await
     });
-    let why = why(&folder.0);
     has_only(&why, "wait at collective", 0);
     // From the start to the collective the path is on PE 1, which computes.
     let (first, length) = (&why["path"][0], why["length"].as_u64().unwrap());
@@ -115,8 +113,7 @@ fn a_wait_at_a_collective_is_one_and_the_pe_that_is_late_is_the_critical_path() 
 #[test]
 fn contention_for_a_lock_is_one() {
     let _limit = time_limit(60);
-    let folder = Folder::new();
-    job(test_name!(), &folder).run(|world| async move {
+    let why = why(test_name!(), |world| async move {
         let word = world.alloc_zeroed::<u64>(1).await?;
         let lock = Lock::new(world.context(), word.at(0))?;
         let held = if world.my_pe() == 1 { Some(lock.lock().await?) } else { None };
@@ -131,5 +128,5 @@ fn contention_for_a_lock_is_one() {
         })
         .await
     });
-    has_only(&why(&folder.0), "lock contention", 0);
+    has_only(&why, "lock contention", 0);
 }

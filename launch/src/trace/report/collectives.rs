@@ -245,7 +245,7 @@ pub(super) fn team_name(&(team, host): &TeamKey<'_>) -> String {
 }
 
 /// To four digits, which is what is shown.
-fn rounded(part: f64) -> f64 {
+pub(super) fn rounded(part: f64) -> f64 {
     (part * 1e4).round() / 1e4
 }
 

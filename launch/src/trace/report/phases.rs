@@ -39,11 +39,7 @@ pub(super) fn rows(trace: &Trace) -> Value {
 
 fn add_times(phases: &mut [InPhase], place: usize, times: &[Times]) {
     for (phase, times) in phases.iter_mut().zip(times) {
-        let sum = &mut phase.times;
-        sum.computing += times.computing;
-        sum.communicating += times.communicating;
-        sum.waiting += times.waiting;
-        sum.side_by_side += times.side_by_side;
+        phase.times.join(times);
         if times.computing > phase.slowest.map_or(0, |(longest, _)| longest) {
             phase.slowest = Some((times.computing, place));
         }

@@ -26,6 +26,14 @@ impl Times {
         self.computing + self.communicating + self.waiting + self.side_by_side
     }
 
+    /// Adds the times of another PE.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.computing += other.computing;
+        self.communicating += other.communicating;
+        self.waiting += other.waiting;
+        self.side_by_side += other.side_by_side;
+    }
+
     fn add(&mut self, time: u64, state: State) {
         let part = match state {
             State::Computing => &mut self.computing,
@@ -67,10 +75,7 @@ pub(super) fn bars(trace: &Trace, times: &[Times], n: usize) -> Value {
     for (pe, times) in trace.pes.iter().zip(times) {
         let (count, sum, most) = &mut bars[pe.pe / bin];
         *count += 1;
-        sum.computing += times.computing;
-        sum.communicating += times.communicating;
-        sum.waiting += times.waiting;
-        sum.side_by_side += times.side_by_side;
+        sum.join(times);
         if most.is_none_or(|(waiting, _)| waiting < times.waiting) {
             *most = Some((times.waiting, pe.pe));
         }

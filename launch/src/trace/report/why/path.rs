@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::graph::Graph;
 use crate::trace::report::{
     ROWS,
+    collectives::rounded,
     pieces::{State, pieces},
     timeline::colour,
 };
@@ -162,7 +163,14 @@ pub(super) fn rows(graph: &Graph<'_>, path: &[PathPart]) -> Value {
     rows.sort_unstable_by(|a, b| (a.0, a.1, &a.2).cmp(&(b.0, b.1, &b.2)));
     let row =
         |(Reverse(time), pe, doing, times, longest): &(Reverse<u64>, usize, String, u64, Range<u64>)| {
-            json!([pe, doing, time, share(*time, all), times, [pe, longest.start, longest.end]])
+            json!([
+                pe,
+                doing,
+                time,
+                rounded(*time as f64 / all as f64),
+                times,
+                [pe, longest.start, longest.end]
+            ])
         };
     rows.iter().take(ROWS).map(row).collect()
 }
@@ -210,9 +218,4 @@ pub(super) fn parts(graph: &Graph<'_>, path: &[PathPart]) -> Value {
         json!([range.start, range.end, pe(part), part.doing.name(), part.doing.colour()])
     };
     shown.iter().map(row).collect()
-}
-
-/// To four digits, which is what is shown.
-fn share(part: u64, all: u64) -> f64 {
-    (part as f64 / all as f64 * 1e4).round() / 1e4
 }

@@ -7,7 +7,10 @@ use oxshmem_progress::activity::Call;
 use serde_json::{Value, json};
 
 use super::graph::{Cause, Graph, Node, Unexplained};
-use crate::trace::model::{Event, Kind, PeTrace};
+use crate::trace::{
+    model::{Event, Kind, PeTrace},
+    report::collectives::rounded,
+};
 
 /// Events that are looked at, from a wait on, to find out what it was for.
 const NEAR: usize = 256;
@@ -107,7 +110,7 @@ pub(super) fn rows(graph: &Graph<'_>) -> Value {
     let row = |(state, sum): (WaitState, Sum)| {
         let [name, meaning] = state.text();
         let (of, by) = (most(&sum.of_pe), most(&sum.by_pe));
-        let share = (sum.lost as f64 / all.max(1) as f64 * 1e4).round() / 1e4;
+        let share = rounded(sum.lost as f64 / all.max(1) as f64);
         let longest = sum.longest.map(|(pe, range)| json!([pe, range.start, range.end]));
         let times = (sum.times > 0).then_some(sum.times);
         json!([name, meaning, sum.lost, share, times, of[0], of[1], by[0], by[1], longest])
