@@ -1,6 +1,9 @@
 //! Jobs that run are found, and what their PEs do is seen from outside.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use oxshmem::{Result, World, prelude::*};
 use oxshmem_launch::live::{
@@ -37,12 +40,21 @@ async fn one_puts(world: World) -> Result<()> {
     }
 }
 
-/// The job that `is` says, with a view of it in which PE 0 has done something.
-fn look(is: impl Fn(&Found) -> bool) -> (Found, View) {
+/// The job whose PEs these processes are, with a view of it in which PE 0 has done something.
+///
+/// A job is found as soon as the first of its PEs has joined, under the number that it keeps;
+/// `look` goes on until all have.
+fn look(processes: &[u32]) -> (Found, View) {
+    let is = |job: &Found| processes.iter().all(|&process| job.is(process));
+    let mut ids = BTreeSet::new();
     let deadline = Instant::now() + SOON;
     loop {
         assert!(Instant::now() < deadline, "no such job is found among {:?}", jobs());
-        if let Some(job) = jobs().into_iter().find(&is) {
+        let jobs = jobs();
+        let found = jobs.iter().filter(|job| processes.iter().any(|&process| job.is(process)));
+        ids.extend(found.map(|job| job.id));
+        assert!(ids.len() < 2, "one job under several numbers: {ids:?}");
+        if let Some(job) = jobs.into_iter().find(is) {
             let view = Sampler::new(&job).sample_for(EVERY);
             let is_busy = |pe: &PeView| pe.pe == 0 && pe.out_ops > 0.0;
             let waits = |pe: &PeView| pe.pe == 2 && pe.waiting == 1.0;
@@ -82,9 +94,9 @@ fn a_job_of_oshrun_is_found_by_any_of_its_processes_and_counts_while_it_is_looke
     let _limit = time_limit(90);
     let running = Job::new(test_name!(), 3).start(|| main_of(one_puts));
     let pes = running.pes(3);
-    let (job, view) = look(|job| job.is(pes[0]));
+    let (job, view) = look(&pes);
     check(&job, &view);
-    assert!(job.id != pes[0] && pes.iter().all(|&pe| job.is(pe)));
+    assert!(!pes.contains(&job.id), "{job:?}");
     assert!(job.program.contains("diagnosis") && job.age < SOON);
     assert_eq!(job.json()["job"], job.id);
     // Nothing looks any more: a while later nothing is counted.
@@ -121,7 +133,7 @@ fn pes_of_one_process_are_a_job_of_it() {
         .expect("it is ended from outside");
     });
     let pid = running.launcher();
-    let (job, view) = look(|job| job.is(pid));
+    let (job, view) = look(&[pid]);
     assert_eq!((job.id, job.hosts.len()), (pid, 1));
     assert_eq!(view.pes[2].call, "wait_until");
     assert!(view.pes[1].in_ops > 0.0, "{view:?}");
@@ -137,8 +149,8 @@ fn jobs_of_other_launchers_are_found_too() {
     for launcher in launchers {
         let running = Job::new(test_name!(), 3).under(launcher).start(|| main_of(one_puts));
         let pes = running.pes(3);
-        let (job, view) = look(|job| job.is(pes[0]));
-        assert!(pes.iter().all(|&pe| job.is(pe)), "{launcher:?}: {job:?}");
+        let (job, view) = look(&pes);
+        assert!(!pes.contains(&job.id), "{launcher:?}: {job:?}");
         assert_eq!(view.pes[2].call, "wait_until");
         pes.iter().for_each(|&pe| kill(pe, libc::SIGKILL));
         running.end();

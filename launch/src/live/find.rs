@@ -104,10 +104,13 @@ fn host(shared: Shared) -> Option<(u32, Host)> {
         return None;
     }
     let ancestors = process.ancestors();
-    let launcher = ancestors.iter().find(|it| shared.processes.contains(it));
+    // This process has the memory of a job open while it looks, and may have started its launcher.
+    let this = Process(std::process::id());
+    let launcher = ancestors.iter().find(|it| **it != this && shared.processes.contains(it));
     let id = match launcher {
         Some(launcher) => launcher.0,
-        None if pids.len() > 1 => ancestors.first()?.0,
+        // A PE may have joined before the others of other processes.
+        None if pids.len() > 1 || joined.len() < boards.local_pes() => ancestors.first()?.0,
         None => process.0,
     };
     let (first_pe, first_process, is_served) = (first.pe, process, launcher.is_some());
