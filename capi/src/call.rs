@@ -281,7 +281,7 @@ impl Call {
         match future.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) {
             Poll::Ready(output) => output,
             // It is polled again, with a waker that wakes this thread.
-            Poll::Pending => block_on(self.global, future),
+            Poll::Pending => block_on(self.name, self.global, future),
         }
     }
 
@@ -337,9 +337,20 @@ fn not_symmetric(name: &'static str, what: &str, address: usize, bytes: usize, a
 }
 
 /// Waits for what is not ready.
-fn block_on<F: Future>(global: &Global, future: F) -> F::Output {
-    let _waiting = Waiting::new(global);
+fn block_on<F: Future>(name: &'static str, global: &Global, future: F) -> F::Output {
+    let Some(_waiting) = Waiting::new() else { waits_already(name) };
     global.world.block_on(future)
+}
+
+#[cold]
+#[inline(never)]
+fn waits_already(name: &'static str) -> ! {
+    fatal(
+        name,
+        format_args!(
+            "was called by a thread that waits in another call: in a signal handler, or after one has left that call by longjmp"
+        ),
+    )
 }
 
 /// Waits for what is not ready.
@@ -350,7 +361,7 @@ where
     T: Zeroable,
     F: Future<Output = oxshmem::Result<T>>,
 {
-    match block_on(global(name), future) {
+    match block_on(name, global(name), future) {
         Ok(value) => value,
         Err(error) => {
             survive(name, context, None, error);
@@ -368,7 +379,7 @@ where
     E: Into<Error>,
     F: Future<Output = Result<T, E>>,
 {
-    match block_on(global(name), operation) {
+    match block_on(name, global(name), operation) {
         Ok(value) => value,
         Err(error) => {
             survive(name, context, Some(pe), error.into());

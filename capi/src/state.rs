@@ -231,23 +231,24 @@ pub(crate) struct Waiting {
 }
 
 thread_local! {
-    /// Whether this thread waits, or has left a wait by `longjmp`.
+    /// Whether this thread waits.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Waiting {
-    pub(crate) fn new(global: &Global) -> Self {
+    /// `None` if this thread waits already: a signal handler calls while it does, or has left that
+    /// wait by `longjmp`, with all that it had there.
+    pub(crate) fn new() -> Option<Self> {
         if INSIDE.replace(true) {
-            global.world.pe().engine().jumped_out();
-        } else {
-            // SeqCst: a thread that waits when the world ends has counted itself before it found
-            // the world.
-            WAITING.fetch_add(1, Ordering::SeqCst);
+            return None;
         }
+        // SeqCst: a thread that waits when the world ends has counted itself before it found the
+        // world.
+        WAITING.fetch_add(1, Ordering::SeqCst);
         let mut cancel = PTHREAD_CANCEL_ENABLE;
         // SAFETY: a place for a number.
         unsafe { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &raw mut cancel) };
-        Self { cancel }
+        Some(Self { cancel })
     }
 }
 

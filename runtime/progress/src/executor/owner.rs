@@ -8,7 +8,7 @@
 //! it. A thread that gives the engine up with watches left kicks the background driver, so that no
 //! watch is left alone.
 
-use std::{cell::Cell, ptr, sync::Arc};
+use std::{cell::Cell, sync::Arc};
 
 #[cfg(oxshmem_loom)]
 use oxshmem_base::local::CellKey;
@@ -155,10 +155,6 @@ impl Owner {
 }
 
 thread_local! {
-    /// Whose [`Role`] this thread has, the latest if it has several.
-    static HAS_ROLE: Cell<*const Executor> = const { Cell::new(ptr::null()) };
-    /// How many [requests](RoleRequest) it has.
-    static REQUESTS: Cell<usize> = const { Cell::new(0) };
     /// Whether this thread is in a poll after which it drives by itself, so that what it registers
     /// meanwhile needs no helper.
     static WILL_DRIVE: Cell<bool> = const { Cell::new(false) };
@@ -174,11 +170,6 @@ pub(super) fn set_will_drive(will: bool) -> bool {
     WILL_DRIVE.replace(will)
 }
 
-/// This thread is in no poll after which it drives, whatever it was in.
-fn will_not_drive() {
-    WILL_DRIVE.set(false);
-}
-
 /// What the owner has that waits in `block_on`.
 pub(super) struct Role<'a>(&'a Arc<Executor>);
 
@@ -187,14 +178,12 @@ pub(super) struct RoleRequest<'a>(&'a Arc<Executor>);
 
 impl Drop for RoleRequest<'_> {
     fn drop(&mut self) {
-        REQUESTS.set(REQUESTS.get().saturating_sub(1));
         self.0.end_request();
     }
 }
 
 impl Drop for Role<'_> {
     fn drop(&mut self) {
-        HAS_ROLE.set(ptr::null());
         self.0.give_up();
     }
 }
@@ -228,32 +217,12 @@ impl Executor {
 
     /// Makes this thread the owner, if there is none.
     pub(super) fn try_role(self: &Arc<Self>) -> Option<Role<'_>> {
-        self.owner.try_take(Holder::Waiting).then(|| {
-            HAS_ROLE.set(Arc::as_ptr(self));
-            Role(self)
-        })
-    }
-
-    /// This thread has left a [`block_on`](Self::block_on) without its end, as by `longjmp`: gives
-    /// up what it had in there, which others may wait for. For programs in other languages; a
-    /// thread that is in a `block_on` after all must not call it.
-    pub fn jumped_out(self: &Arc<Self>) {
-        will_not_drive();
-        self.owner.sleeps_unwatched.store(false, Ordering::SeqCst);
-        if HAS_ROLE.get() == Arc::as_ptr(self) {
-            drop(Role(self));
-        }
-        while REQUESTS.get() > 0 {
-            drop(RoleRequest(self));
-        }
+        self.owner.try_take(Holder::Waiting).then(|| Role(self))
     }
 
     /// Asks the helper to give the engine up, if it owns it.
     pub(super) fn request_role(self: &Arc<Self>) -> Option<RoleRequest<'_>> {
-        self.request().then(|| {
-            REQUESTS.set(REQUESTS.get() + 1);
-            RoleRequest(self)
-        })
+        self.request().then(|| RoleRequest(self))
     }
 
     /// Parks this thread until it is unparked, or until the owner gives the engine up.
