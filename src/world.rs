@@ -153,9 +153,11 @@ impl World {
     /// From this call on, what this PE does is a part of the phase `name`, until it marks the next
     /// one. An empty name ends the phase, and none follows. An extension.
     ///
-    /// A recording of the job (`SHMEM_TRACE`) has the phases, and its report the time, waits and
-    /// operations of each. They are also marked while [`tracing`](Self::tracing) is off. Where
-    /// there is no recording, a call costs one load and a branch.
+    /// Where a PE is in a phase, the table of all PEs of a job that hangs or dies has its name, and
+    /// so has `oshtop`. A recording of the job (`SHMEM_TRACE`) has the phases, and its report the
+    /// time, waits and operations of each. They are also marked while [`tracing`](Self::tracing) is
+    /// off. Where there is no recording, a call writes the name to memory that the PEs of the host
+    /// share, which takes 10 to 20 ns.
     ///
     /// A phase is of the PE, not of a thread or task: any of them may call this. It is not
     /// collective, and PEs may have different phases. A name may come again, as in loops. Names are

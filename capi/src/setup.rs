@@ -270,9 +270,6 @@ export!("shmem_pcontrol", |name| (level: c_int) {
 
 export!("shmemx_phase", |name| (phase: *const c_char) {
     let Some(global) = current().filter(|global| global.home.is_here()) else { return };
-    if !global.world.pe().has_recorder() {
-        return;
-    }
     if phase.is_null() {
         return global.world.phase("");
     }

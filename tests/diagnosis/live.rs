@@ -18,7 +18,7 @@ use crate::stuck::main_of;
 const SOON: Duration = Duration::from_secs(20);
 const EVERY: Duration = Duration::from_millis(500);
 
-/// PE 0 puts to PE 1 and gets from it, PE 2 waits; all until PE 0 is asked to end.
+/// PE 0 puts to PE 1 and gets from it, PE 2 waits in a phase; all until PE 0 is asked to end.
 async fn one_puts(world: World) -> Result<()> {
     let words = world.alloc_zeroed::<u64>(1024).await?;
     let ctx = world.context();
@@ -33,7 +33,10 @@ async fn one_puts(world: World) -> Result<()> {
             ctx.g(words.at(9), 1).await?;
             ctx.quiet().await?;
         },
-        2 => words.at(512).wait_until(Cmp::Ge, 3).await.map(drop),
+        2 => {
+            world.phase("collect");
+            words.at(512).wait_until(Cmp::Ge, 3).await.map(drop)
+        }
         _ => loop {
             std::hint::black_box(());
         },
@@ -79,13 +82,17 @@ fn check(job: &Found, view: &View) {
         assert!((0.5..2.0).contains(&(target.in_ops / putting.out_ops)), "{view:?}");
     }
     assert_eq!(waiting.call, "wait_until");
+    assert_eq!([putting, target, waiting].map(|pe| &pe.phase[..]), ["", "", "collect"]);
     assert!(waiting.arguments.starts_with("u64 at heap offset 0x") && waiting.arguments.ends_with(" >= 3"));
     assert!(waiting.age.is_some() && waiting.waiting > 0.9, "{waiting:?}");
     assert!((8192..1 << 20).contains(&waiting.heap_used) && waiting.heap_size >= waiting.heap_used);
     assert!(waiting.heap_peak >= waiting.heap_used && waiting.teams >= 1, "{waiting:?}");
     assert!(view.imbalance().is_some_and(|imbalance| imbalance > 1.2), "{view:?}");
     let json = view.json(job);
-    assert_eq!(json["table"][2]["in"], "wait_until");
+    assert_eq!(
+        (&json["table"][2]["in"], &json["table"][2]["phase"]),
+        (&"wait_until".into(), &"collect".into())
+    );
     assert_eq!(json["pes"], 3);
 }
 

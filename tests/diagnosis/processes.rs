@@ -14,7 +14,7 @@ use oxshmem_spaces::Pe;
 use crate::common::{Job, PeRuntime, cpu_time, is_played, kill, on_one_host, test_name, time_limit, turns};
 use crate::stuck::{lines, main_of, rows};
 
-/// PE 1 waits for a word that PE 0 sets after `millis`, and all leave in good order.
+/// PE 1 waits, in a phase, for a word that PE 0 sets after `millis`, and all leave in good order.
 async fn one_waits(world: World, millis: u64) -> Result<()> {
     let words = world.alloc_zeroed::<u64>(16).await?;
     words.at(8).store(2);
@@ -23,6 +23,7 @@ async fn one_waits(world: World, millis: u64) -> Result<()> {
         world.context().p(words.at(8), 3, 1).await?;
     }
     if world.my_pe() == 1 {
+        world.phase("exchange");
         words.at(8).wait_until(Cmp::Ge, 3).await?;
     }
     Ok(())
@@ -45,8 +46,8 @@ fn a_pe_stuck_in_a_wait_says_so_once_with_the_value_and_the_table_says_where_all
         assert_eq!(lines(&ended.stderr, "oshrun: ").len(), 1, "{}", ended.stderr);
         let rows = rows(&ended);
         assert_eq!((rows[0][0], rows[0][3]), ("0", "computing"), "{rows:?}");
-        assert_eq!((rows[1][0], rows[1][3]), ("1", "wait_until"), "{rows:?}");
-        assert!(rows[1][5].ends_with(" >= 3, now 2"), "{rows:?}");
+        assert_eq!((rows[1][0], &rows[1][3..5]), ("1", &["exchange", "wait_until"][..]), "{rows:?}");
+        assert!(rows[1][6].ends_with(" >= 3, now 2"), "{rows:?}");
         assert_eq!(rows.len(), 2, "{rows:?}");
     }
 }

@@ -34,6 +34,8 @@ pub struct PeView {
     pub host: String,
     /// Its process.
     pub pid: u32,
+    /// The phase of the program that it is in; empty if it is in none.
+    pub phase: String,
     /// The call that it is in, or `computing`. Of several, that which takes longest.
     pub call: String,
     /// Where and with what the call was made.
@@ -160,9 +162,9 @@ fn is_alive(pid: u32) -> bool {
 }
 
 fn of_board(host: &str, board: &PeBoard) -> PeView {
-    let (host, pid, pe) = (host.to_owned(), board.pid, board.pe);
+    let (host, pid, pe, phase) = (host.to_owned(), board.pid, board.pe, board.phase.clone());
     let others = board.seen.len() + board.more as usize;
-    let base = PeView { pe, host, pid, more: others.saturating_sub(1), ..PeView::default() };
+    let base = PeView { pe, host, pid, phase, more: others.saturating_sub(1), ..PeView::default() };
     match board.seen.first() {
         Some(seen) => {
             let parts = [seen.activity.place(), seen.activity.arguments(None)];
@@ -194,6 +196,7 @@ impl PeView {
             "pe": self.pe,
             "host": self.host,
             "pid": self.pid,
+            "phase": self.phase,
             "in": self.call,
             "arguments": self.arguments,
             "more": self.more,

@@ -22,11 +22,15 @@ const fn words(title: &'static str) -> Column {
     Column { title, is_number: false }
 }
 
+/// The column that is there only where a PE is in a phase.
+const PHASE: &str = "phase";
+
 /// All of them.
-pub(super) const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 14] = [
     number("PE"),
     words("host"),
     number("pid"),
+    words(PHASE),
     words("in"),
     number("for"),
     number("out/s"),
@@ -39,13 +43,22 @@ pub(super) const COLUMNS: [Column; 13] = [
     words("arguments"),
 ];
 
-/// What they say of a PE.
-pub(super) fn cells(pe: &PeView) -> [String; COLUMNS.len()] {
+/// The columns of a table of these PEs, and what they say of each.
+pub(super) fn table(pes: &[PeView]) -> (Vec<Column>, Vec<Vec<String>>) {
+    let has_phases = pes.iter().any(|pe| !pe.phase.is_empty());
+    let is_shown = |column: &Column| has_phases || column.title != PHASE;
+    let row = |pe| cells(pe).into_iter().zip(COLUMNS).filter(|(_, column)| is_shown(column));
+    let rows = pes.iter().map(|pe| row(pe).map(|(cell, _)| cell).collect()).collect();
+    (COLUMNS.into_iter().filter(is_shown).collect(), rows)
+}
+
+fn cells(pe: &PeView) -> [String; COLUMNS.len()] {
     let more = if pe.more > 0 { format!(" +{}", pe.more) } else { String::new() };
     [
         pe.pe.to_string(),
         pe.host.clone(),
         pe.pid.to_string(),
+        pe.phase.clone(),
         format!("{}{more}", pe.call),
         pe.age.map(span).unwrap_or_default(),
         short(pe.out_ops),

@@ -23,7 +23,7 @@ use crate::{
     },
     options,
 };
-use columns::{COLUMNS, SortBy, cells};
+use columns::SortBy;
 
 /// Shows what the PEs of a job on this host do, live in the terminal.
 #[derive(Debug, Parser)]
@@ -132,15 +132,15 @@ fn print(text: &str) -> io::Result<()> {
 
 /// What `--once` prints.
 fn text(job: &LiveJob, view: &View) -> String {
-    let head = COLUMNS.map(|column| column.title.to_owned());
-    let lines: Vec<_> = std::iter::once(head).chain(view.pes.iter().map(cells)).collect();
+    let (columns, rows) = columns::table(&view.pes);
+    let head = columns.iter().map(|column| column.title.to_owned()).collect();
+    let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
     let mut text = title(job, Duration::ZERO) + "\n" + &summary(view) + "\n";
     text.extend(view.mismatches.iter().map(|line| line.clone() + "\n"));
-    let widths: [usize; COLUMNS.len()] = std::array::from_fn(|column| {
-        lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or_default()
-    });
+    let width = |at: usize| lines.iter().map(|cells| cells[at].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
     for cells in &lines {
-        let padded = cells.iter().zip(COLUMNS).zip(widths).map(|((cell, column), width)| {
+        let padded = cells.iter().zip(&columns).zip(&widths).map(|((cell, column), &width)| {
             if column.is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
         });
         text += &format!("  {}\n", padded.collect::<Vec<_>>().join("  ").trim_end());

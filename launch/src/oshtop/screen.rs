@@ -15,7 +15,7 @@ use ratatui::{
 };
 
 use super::{
-    columns::{COLUMNS, SortBy, cells},
+    columns::{self, Column, SortBy},
     sort, summary, title,
 };
 use crate::live::{
@@ -142,31 +142,31 @@ impl Picture {
     }
 
     fn table(&self) -> Table<'_> {
-        let all: Vec<_> = self.view.pes.iter().map(|pe| (pe, cells(pe))).collect();
-        let widths = COLUMNS.iter().enumerate().map(|(at, column)| {
-            let widest = all.iter().map(|(_, cells)| cells[at].chars().count()).max().unwrap_or_default();
+        let (columns, all) = columns::table(&self.view.pes);
+        let widths = columns.iter().enumerate().map(|(at, column)| {
+            let widest = all.iter().map(|cells| cells[at].chars().count()).max().unwrap_or_default();
             let width = widest.max(column.title.len()) as u16;
             // The last one takes what is left.
-            if at + 1 == COLUMNS.len() { Constraint::Min(width.min(8)) } else { Constraint::Length(width) }
+            if at + 1 == columns.len() { Constraint::Min(width.min(8)) } else { Constraint::Length(width) }
         });
         let widths: Vec<Constraint> = widths.collect();
-        let rows = all.into_iter().skip(self.scrolled).map(|(pe, cells)| {
+        let rows = self.view.pes.iter().zip(all).skip(self.scrolled).map(|(pe, cells)| {
             let style = match pe.waiting {
                 0.9.. => Style::new().yellow(),
                 0.5.. => Style::new(),
                 _ => Style::new().green(),
             };
-            row(cells).style(style)
+            row(cells, &columns).style(style)
         });
-        let head = row(COLUMNS.map(|column| column.title.to_owned()));
+        let head = row(columns.iter().map(|column| column.title.to_owned()).collect(), &columns);
         Table::new(rows, widths)
             .header(head.style(Style::new().add_modifier(Modifier::REVERSED)))
             .column_spacing(1)
     }
 }
 
-fn row(cells: [String; COLUMNS.len()]) -> Row<'static> {
-    let aligned = cells.into_iter().zip(COLUMNS).map(|(cell, column)| {
+fn row(cells: Vec<String>, columns: &[Column]) -> Row<'static> {
+    let aligned = cells.into_iter().zip(columns).map(|(cell, column)| {
         let alignment = if column.is_number { Alignment::Right } else { Alignment::Left };
         Cell::from(Line::from(cell).alignment(alignment))
     });
@@ -220,6 +220,16 @@ mod tests {
                 "q end   p w o i sort   arrows scroll   space hold",
             ]
         );
+    }
+
+    #[test]
+    fn phases_have_a_column_where_a_pe_is_in_one() {
+        let mut picture = picture(2);
+        picture.view.pes[1].phase = "exchange".to_owned();
+        let lines = drawn(&picture, 120, 6);
+        assert!(lines[2].starts_with("PE host   pid phase    in          for"), "{lines:?}");
+        assert!(lines[3].starts_with(" 0 node1 4709          computing"), "{lines:?}");
+        assert!(lines[4].starts_with(" 1 node1 4710 exchange wait_until 12 s"), "{lines:?}");
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! Another process has written it, and may have been killed while it did, so nothing in it is
 //! believed that would make this one panic or ask for more memory than the file has bytes.
 
-use oxshmem_progress::record::form::{
-    FORM, HEAD, NAME_WORDS, NAMES, Pair, RECORD, RECORD_WORDS, Record, TOTAL_WORDS, name_of_words, ring_at,
-    unpacked, word,
+use oxshmem_progress::{
+    phase::{NAME_WORDS, name_of_words},
+    record::form::{
+        FORM, HEAD, NAMES, Pair, RECORD, RECORD_WORDS, Record, TOTAL_WORDS, ring_at, unpacked, word,
+    },
 };
 
 use super::model::Traffic;

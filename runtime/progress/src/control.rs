@@ -17,6 +17,7 @@ use oxshmem_memory::{HostMap, Segment, SegmentId};
 use crate::doorbell::must_ring;
 use crate::kernels::KernelWords;
 use crate::notes::Notes;
+use crate::phase::NAME_WORDS;
 
 /// Where in the block the scratch memory begins: behind the fixed words.
 const SCRATCH: usize = 64 << 10;
@@ -32,9 +33,9 @@ pub const SLOTS: usize = 12;
 /// Words that count.
 pub const COUNT_WORDS: usize = 96;
 
-/// What a PE shows: what it waits for, and what it has done. [`activity`](crate::activity) has the
-/// type that writes it, [`Board`](crate::activity::Board), and the one that reads it,
-/// [`Boards`](crate::activity::Boards). A copy of it has plain words.
+/// What a PE shows: what it waits for, its phase, and what it has done.
+/// [`activity`](crate::activity) has the type that writes it, [`Board`](crate::activity::Board),
+/// and the one that reads it, [`Boards`](crate::activity::Boards). A copy of it has plain words.
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
 pub struct Shown<W = AtomicU64> {
@@ -56,7 +57,11 @@ pub struct Shown<W = AtomicU64> {
     pub globals_at: W,
     /// What it waits for.
     pub slots: [BoardSlot<W>; SLOTS],
-    behind: [W; 15],
+    /// How often the phase has begun and ended to change: odd while it does.
+    pub phase_changes: W,
+    /// The name of the phase that it is in, as [`name_words`](crate::phase::name_words) makes it.
+    pub phase: [W; NAME_WORDS],
+    behind: [W; 6],
     /// What it has done, as far as that is counted.
     pub counts: [W; COUNT_WORDS],
 }
@@ -83,7 +88,7 @@ pub struct BoardSlot<W> {
 unsafe impl Zeroable for Shown<u64> {}
 // SAFETY: as above.
 unsafe impl Pod for Shown<u64> {}
-const _: () = assert!(size_of::<Shown<u64>>() == 8 * (16 + 5 + 9 * SLOTS + 15 + COUNT_WORDS));
+const _: () = assert!(size_of::<Shown<u64>>() == 8 * (16 + 5 + 9 * SLOTS + 1 + NAME_WORDS + 6 + COUNT_WORDS));
 
 /// The words at the start of each control block, every one on cache lines of its own.
 #[repr(C)]

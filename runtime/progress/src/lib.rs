@@ -16,6 +16,7 @@
 //! | [`shares`] | work that several PEs share out among themselves |
 //! | [`bell`], [`event`], [`doorbell`] | how a store wakes a PE if, and only if, it sleeps |
 //! | [`suite`] | all ways in which the engine is driven, for the suites of what it polls |
+//! | [`phase`] | the names of phases of the program, as words |
 //! | [`record`] | what each PE has done, for people, in a file |
 //! | [`activity`] | what each PE is in and has done, for people, where others can read it |
 //! | [`watchdog`] | says when a PE seems to be stuck |
@@ -38,6 +39,7 @@ pub mod helper_waker;
 pub mod kernels;
 pub mod notes;
 pub mod opset;
+pub mod phase;
 pub mod record;
 pub mod run_flag;
 pub mod shares;

@@ -59,12 +59,14 @@ impl Pe {
         }
     }
 
-    /// From now on the PE is in the phase of that name, also while the recording is off.
-    #[inline]
+    /// From now on the PE is in the phase of that name: on its board, and in the recording if there
+    /// is one, on or off.
     pub fn phase(&self, name: &str) {
-        if let Some(recorder) = &self.recorder
-            && !self.has_left()
-        {
+        if self.has_left() {
+            return;
+        }
+        self.board.phase(name);
+        if let Some(recorder) = &self.recorder {
             recorder.phase(name);
         }
     }

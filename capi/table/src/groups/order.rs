@@ -1,4 +1,4 @@
-//! Ordering (§9.12), locks (§9.13), profiling (§10), and phases of recordings.
+//! Ordering (§9.12), locks (§9.13), profiling (§10), and phases of programs.
 
 use super::BASE;
 use crate::{
@@ -91,11 +91,11 @@ pub(super) static GROUPS: &[Group] = &[
         name: "shmemx_phase",
         section: "recordings",
         brief: "begins a phase of the program",
-        text: "From this call on, what this PE does is a part of the phase, until it begins the next one. A recording of the job \
+        text: "From this call on, what this PE does is a part of the phase, until it begins the next one. The table of all PEs \
+               that oshrun prints, as of a job that hangs, has the phase of each PE, and so has oshtop. A recording of the job \
                (SHMEM_TRACE, oshrun --trace) has the phases, and its report the time, waits and operations of each. Any thread may \
                call it, and each PE for itself. A name may come again, as in loops. The recording of a PE holds 48 names. All \
-               further ones count as the phase \"others\". Jobs that are not recorded, and calls before shmem_init or after \
-               shmem_finalize, are left as they are.",
+               further ones count as the phase \"others\". Calls before shmem_init or after shmem_finalize do nothing.",
         forms: &[Form::once("shmemx_phase", "void", "const char *name").status(Status::Kinds)],
         arguments: PHASE_NAME,
         rust: Some("World::phase"),

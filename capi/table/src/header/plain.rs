@@ -58,7 +58,7 @@ pub(super) fn foot() -> &'static str {
 pub(super) fn shmemx() -> String {
     let body = routines(|routine| routine.form.status == Status::Kinds, declaration);
     format!(
-        "/* {NOTICE}\n *\n * shmemx.h: extensions to OpenSHMEM: the memory-kinds proposal, what GPU programs need, phases of\n * recordings, and jobs that go on when a PE is lost.\n */\n\
+        "/* {NOTICE}\n *\n * shmemx.h: extensions to OpenSHMEM: the memory-kinds proposal, what GPU programs need, phases of\n * programs, and jobs that go on when a PE is lost.\n */\n\
          #ifndef SHMEMX_H\n#define SHMEMX_H\n\n#include \"shmem.h\"\n\n{}\n{DEVICE_HANDLE}\n\
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n{body}\n\
          #ifdef __cplusplus\n}} /* extern \"C\" */\n#endif\n{}\n#endif /* SHMEMX_H */\n",

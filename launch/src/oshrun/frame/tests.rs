@@ -1,3 +1,5 @@
+use oxshmem_progress::phase::name_words;
+
 use super::*;
 
 fn plan() -> Plan {
@@ -24,9 +26,10 @@ fn letter(body: &[u8]) -> Letter {
     Letter { kind: wire::Kind::Exchange, value: -1, body: body.to_vec() }
 }
 
-/// What PE 3 shows, which waits in one call.
+/// What PE 3 shows, which waits in one call, in a phase.
 fn look() -> BoardLook {
-    let words: [u64; 15] = [3, 4711, 1, 0, 1, 1, 0, 0, 1, 2, 3, 4, 5_000, 1, 6];
+    let (head, entry) = ([3, 4711, 1, 0, 1], [1, 0, 0, 1, 2, 3, 4, 5_000, 1, 6]);
+    let words = [&head[..], &name_words("exchange"), &entry].concat();
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     BoardLook::read(&mut &bytes[..]).unwrap()
 }
@@ -128,7 +131,7 @@ fn frames_are_taken_or_refused_whatever_is_sent() {
                 assert!(to.len() * 16 + letter.body.len() <= bytes.len());
             }
             if let Some(FromAgent::Looked { looks, awaited, .. }) = FromAgent::decode(&frame) {
-                assert!(looks.len() * 40 + awaited.len() * 8 <= bytes.len());
+                assert!(looks.len() * 104 + awaited.len() * 8 <= bytes.len());
             }
         }
     });

@@ -3,8 +3,11 @@
 
 use std::time::Duration;
 
-use super::{Activity, Boards, Call, Counts, PeBoard, Seen, Standing};
-use crate::control::COUNT_WORDS;
+use super::{Activity, Boards, Call, Counts, PeBoard, Seen, Standing, read::printable_name};
+use crate::{
+    control::COUNT_WORDS,
+    phase::{NAME_WORDS, name_words},
+};
 
 /// The board of a PE and the values of the words that it waits for, as they were at one time.
 ///
@@ -54,9 +57,9 @@ impl BoardLook {
 
     /// Appends it to `to`.
     pub fn write(&self, to: &mut Vec<u8>) {
-        let PeBoard { pe, pid, standing, seen, more, .. } = &self.board;
+        let PeBoard { pe, pid, standing, phase, seen, more, .. } = &self.board;
         let head = [*pe as u64, u64::from(*pid), *standing as u64, *more, seen.len() as u64];
-        head.iter().for_each(|word| to.extend(word.to_le_bytes()));
+        head.iter().chain(&name_words(phase)).for_each(|word| to.extend(word.to_le_bytes()));
         for (at, Seen { activity, age, .. }) in seen.iter().enumerate() {
             let Activity { call, team, number, args: [a, b, c, d] } = *activity;
             let value = self.value(at);
@@ -82,6 +85,10 @@ impl BoardLook {
             _ => return None,
         };
         let (more, entries) = (next()?, next()?);
+        let mut phase = [0; NAME_WORDS];
+        for word in &mut phase {
+            *word = next()?;
+        }
         let (mut seen, mut values) = (Vec::new(), Vec::new());
         for at in 0..usize::try_from(entries).ok()? {
             let call = Call::from_code(next()?)?;
@@ -92,14 +99,15 @@ impl BoardLook {
             seen.push(Seen { activity: Activity { call, team, number, args }, age, id: (at, 0) });
             values.push((is_value == 1).then_some(value));
         }
-        let counts = Counts([0; COUNT_WORDS]);
-        Some(Self { board: PeBoard { pe, pid, standing, seen, more, counts }, values })
+        let (phase, counts) = (printable_name(phase), Counts([0; COUNT_WORDS]));
+        Some(Self { board: PeBoard { pe, pid, standing, phase, seen, more, counts }, values })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phase::NAME_BYTES;
 
     fn look() -> BoardLook {
         let activity = Activity::collective(Call::Broadcast, 3, 4).elements(5, 8).root(1);
@@ -107,8 +115,8 @@ mod tests {
             Seen { activity, age: Duration::from_millis(1500), id: (0, 0) },
             Seen { activity: Activity::new(Call::Quiet), age: Duration::ZERO, id: (1, 0) },
         ];
-        let counts = Counts([0; COUNT_WORDS]);
-        let board = PeBoard { pe: 9, pid: 4711, standing: Standing::Joined, seen, more: 2, counts };
+        let (phase, counts) = ("exchange".to_owned(), Counts([0; COUNT_WORDS]));
+        let board = PeBoard { pe: 9, pid: 4711, standing: Standing::Joined, phase, seen, more: 2, counts };
         BoardLook { board, values: vec![Some(u64::MAX), None] }
     }
 
@@ -121,5 +129,17 @@ mod tests {
         for length in 0..bytes.len() {
             assert!(BoardLook::read(&mut &bytes[..length]).is_none(), "{length}");
         }
+    }
+
+    #[test]
+    fn what_a_look_has_for_a_phase_may_be_printed_whatever_is_sent() {
+        let mut bytes = Vec::new();
+        look().write(&mut bytes);
+        bytes[5 * 8..13 * 8].fill(0x1b);
+        let read = BoardLook::read(&mut &bytes[..]).unwrap();
+        assert_eq!(read.board.phase, r"\u{1b}".repeat(NAME_BYTES));
+        bytes[5 * 8..13 * 8].fill(0xff);
+        let read = BoardLook::read(&mut &bytes[..]).unwrap();
+        assert_eq!(read.board.phase, "\u{fffd}".repeat(NAME_BYTES));
     }
 }

@@ -8,7 +8,8 @@
 //! An operation that has spun in vain and leaves its waiting to the engine [enters](Board::enter)
 //! what it waits for in a slot, and takes it off the board when that is over; one that finishes
 //! before never comes near it. A slot's first word counts its changes, so that a reader can tell an
-//! entry that changed under its eyes, and takes it for gone.
+//! entry that changed under its eyes, and takes it for gone. The [phase](Board::phase) that the
+//! program marks is there likewise, whether or not anything looks or records.
 //!
 //! Operations count, and are recorded, only while the PE is [observed](Board::is_observed).
 
@@ -37,11 +38,14 @@ pub use self::{
     read::{Boards, PeBoard, Seen, Standing},
     table::{Row, Table, list, subject, table_of},
 };
-use crate::control::{BoardSlot, Control, SLOTS, Shown};
+use crate::{
+    control::{BoardSlot, Control, SLOTS, Shown},
+    phase::name_words,
+};
 
 /// Says that a board is one, and in which form. To be changed with the form, or with the meaning of
 /// arguments.
-const FORM: u64 = 0x6f78_7368_6d65_6d04;
+const FORM: u64 = 0x6f78_7368_6d65_6d05;
 
 // The numbers of the teams that nobody has made.
 /// All PEs.
@@ -293,6 +297,8 @@ impl Board {
         shown.globals_at.store(globals_at.map_or(u64::MAX, |at| at as u64), Ordering::Relaxed);
         shown.pe.store(me as u64 | u64::from(std::process::id()) << 32, Ordering::Relaxed);
         shown.standing.store(Standing::Joined as u64, Ordering::Relaxed);
+        shown.phase_changes.store(0, Ordering::Relaxed);
+        shown.phase.iter().for_each(|word| word.store(0, Ordering::Relaxed));
         // Release: a reader that sees the form sees what was stored above.
         shown.form.store(FORM, Ordering::Release);
         Self { shown: NonNull::from(shown), control, block, watchdog }
@@ -337,14 +343,37 @@ impl Board {
         }
     }
 
+    /// From now on the PE is in the phase of that name, or in none if it is empty. What is longer
+    /// than [`NAME_BYTES`](crate::phase::NAME_BYTES) is cut.
+    pub fn phase(&self, name: &str) {
+        let (Shown { phase_changes, phase, .. }, words) = (self.shown(), name_words(name));
+        // Relaxed: if it has changed since, the exchange fails.
+        let before = phase_changes.load(Ordering::Relaxed);
+        // Acquire: what is stored below comes behind what another thread has stored before.
+        let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+        if !before.is_multiple_of(2)
+            || phase_changes.compare_exchange(before, before.wrapping_add(1), acquire, relaxed).is_err()
+        {
+            // Another thread marks a phase at the same time, which counts as the later one.
+            return;
+        }
+        // A reader that sees one of the words below also sees that they change.
+        fence(Ordering::Release);
+        phase.iter().zip(words).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
+        // Release: a reader that sees that the change is over sees the name.
+        phase_changes.store(before.wrapping_add(2), Ordering::Release);
+    }
+
     /// What is on this board now, as others see it.
     pub fn seen(&self) -> Vec<Seen> {
         let board = Boards::here(&self.control).read_one(self.block);
         board.map(|board| board.seen).unwrap_or_default()
     }
 
-    /// The PE has left the job: whatever is still entered is nobody's any more.
+    /// The PE has left the job: whatever is still entered is nobody's any more, and its phase is
+    /// over.
     pub fn leave(&self) {
+        self.phase("");
         self.shown().standing.store(Standing::Finalized as u64, Ordering::Relaxed);
         if let Some(watchdog) = &self.watchdog {
             watchdog.left();

@@ -11,14 +11,20 @@ use std::{
 };
 
 use bytemuck::Zeroable;
-use oxshmem_base::sync::{Mutex, lock};
+use oxshmem_base::{
+    printable::printable,
+    sync::{Mutex, lock},
+};
 use oxshmem_memory::{HostMap, SegmentId, Shape};
 
 use super::{
     Activity, Call, Counts, ENTERED, FORM, GLOBALS, Place, SEGMENT_BIT, STATES, call::Family,
     counters::until, now,
 };
-use crate::control::{BLOCK, BoardSlot, Control, Shown};
+use crate::{
+    control::{BLOCK, BoardSlot, Control, Shown},
+    phase::{NAME_WORDS, name_of_words},
+};
 
 /// Whether a PE takes part in its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +62,9 @@ pub struct PeBoard {
     pub pid: u32,
     /// Whether that PE takes part.
     pub standing: Standing,
+    /// The phase of the program that it is in, in characters that may be printed; empty if it is in
+    /// none.
+    pub phase: String,
     /// What it waits for, the oldest first. Nothing once it has left.
     pub seen: Vec<Seen>,
     /// How many more operations wait, which found no slot.
@@ -192,12 +201,17 @@ impl Boards {
             pe: shown.pe as u32 as usize,
             pid: (shown.pe >> 32) as u32,
             standing: Standing::Finalized,
+            phase: String::new(),
             seen: Vec::new(),
             more: 0,
             counts: Counts(shown.counts),
         };
         if shown.standing == Standing::Joined as u64 {
             (board.standing, board.more) = (Standing::Joined, shown.more);
+            let changes = before.phase_changes;
+            if changes.is_multiple_of(2) && after.phase_changes == changes {
+                board.phase = printable_name(shown.phase);
+            }
             let (now, states) = (now(), before.slots.iter().zip(&after.slots));
             board.seen.extend(shown.slots.iter().zip(states).enumerate().filter_map(
                 |(at, (&BoardSlot { call, since, team, number, args, .. }, (before, after)))| {
@@ -212,6 +226,11 @@ impl Boards {
         }
         Some(board)
     }
+}
+
+/// The name of a phase, from words of another process. Empty if there is none.
+pub(super) fn printable_name(words: [u64; NAME_WORDS]) -> String {
+    name_of_words(words).map_or(String::new(), |name| printable(&name).into_owned())
 }
 
 /// The segment of the heap, behind which the globals are.
@@ -296,6 +315,7 @@ mod tests {
     };
 
     use super::{super::*, *};
+    use crate::phase::NAME_BYTES;
 
     fn control(n: usize) -> Arc<Control> {
         // SAFETY: the map is new, and used for nothing else.
@@ -320,6 +340,60 @@ mod tests {
         assert!(board.seen().is_empty(), "who has left waits for nothing");
         board.take(place);
         board.take(Place::NONE);
+    }
+
+    #[test]
+    fn a_phase_is_seen_until_the_next_one_and_ends_with_the_pes_part_in_the_job() {
+        let control = control(1);
+        let boards = Boards::here(&control);
+        let phase = || boards.read_one(0).unwrap().phase;
+        let board = Board::new(Arc::clone(&control), 0, 0, None, None);
+        assert_eq!(phase(), "");
+        let long = "ä".repeat(40);
+        for (name, seen) in
+            [("compute", "compute"), (&long, &long[..54]), ("", ""), ("a\x1b[2J", r"a\u{1b}[2J")]
+        {
+            board.phase(name);
+            assert_eq!(phase(), seen);
+        }
+        board.leave();
+        assert_eq!(phase(), "");
+        board.phase("too late");
+        assert_eq!(phase(), "", "it has left");
+        let again = Board::new(Arc::clone(&control), 0, 0, None, None);
+        assert_eq!(phase(), "", "init was called again");
+        again.phase("compute");
+        assert_eq!(phase(), "compute");
+        // What another process has written there is no name.
+        control.page(0).shown.phase.iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
+        assert_eq!(phase(), "\u{fffd}".repeat(NAME_BYTES));
+        control.page(0).shown.phase_changes.store(u64::MAX, Ordering::Relaxed);
+        assert_eq!(phase(), "", "it changes");
+    }
+
+    #[test]
+    fn a_phase_that_changes_while_it_is_read_is_never_seen_in_parts() {
+        let control = control(1);
+        let board = Board::new(Arc::clone(&control), 0, 0, None, None);
+        let over = AtomicBool::new(false);
+        let name = |letter: &str| letter.repeat(NAME_BYTES);
+        let names = ["a", "b", "c"].map(name);
+        std::thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        names.iter().for_each(|name| board.phase(name));
+                    }
+                });
+            }
+            let boards = Boards::here(&control);
+            for _ in 0..20_000 {
+                let phase = boards.read_one(0).unwrap().phase;
+                assert!(phase.is_empty() || names.contains(&phase), "{phase}");
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        assert!(names.contains(&Boards::here(&control).read_one(0).unwrap().phase));
     }
 
     #[test]

@@ -18,6 +18,9 @@ use super::Standing;
 const MOST_ROWS: usize = 64;
 /// The most ranges of PEs in a row.
 const MOST_RANGES: usize = 8;
+/// The columns, and which of them is that of phases.
+const COLUMNS: [&str; 7] = ["PE", "host", "pid", "phase", "in", "for", "arguments"];
+const PHASE: usize = 3;
 
 /// What one PE does, or one of the things that it does at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub struct Row {
     pub host: String,
     /// Its process.
     pub pid: u32,
+    /// The phase of the program that it is in; empty if it is in none.
+    pub phase: String,
     /// What it is in.
     pub call: String,
     /// For how long, if that is known.
@@ -36,7 +41,15 @@ pub struct Row {
     pub arguments: String,
 }
 
-/// What the PEs of a job are in. Rows that say the same of several PEs are printed as one.
+impl Row {
+    fn new(pe: usize, host: &str, pid: u32, call: &str) -> Self {
+        let (host, call) = (host.to_owned(), call.to_owned());
+        Self { pe, host, pid, phase: String::new(), call, age: None, arguments: String::new() }
+    }
+}
+
+/// What the PEs of a job are in. Rows that say the same of several PEs are printed as one. There is
+/// a column of phases where a PE is in one.
 ///
 /// ```
 /// use oxshmem_progress::activity::{Row, Table};
@@ -80,8 +93,7 @@ struct Member {
 impl Table {
     /// Says that a PE is in no call, but in something else.
     pub fn say(&mut self, pe: usize, host: &str, pid: u32, what: &str) {
-        let (host, call) = (host.to_owned(), what.to_owned());
-        self.rows.push(Row { pe, host, pid, call, age: None, arguments: String::new() });
+        self.rows.push(Row::new(pe, host, pid, what));
     }
 
     /// Adds what a PE's board says, with the values of words that `boards` can see.
@@ -98,10 +110,11 @@ impl Table {
 
     fn add_with(&mut self, host: &str, board: &PeBoard, value: impl Fn(usize) -> Option<u64>) {
         let &PeBoard { pe, pid, .. } = board;
+        let row = |call: &str| Row { phase: board.phase.clone(), ..Row::new(pe, host, pid, call) };
         match board.standing {
             Standing::Finalized => return self.say(pe, host, pid, "finalized"),
             Standing::Joined if board.seen.is_empty() && board.more == 0 => {
-                return self.say(pe, host, pid, "computing");
+                return self.rows.push(row("computing"));
             }
             Standing::Joined => {}
         }
@@ -112,17 +125,11 @@ impl Table {
             }
             let parts = [activity.place(), activity.arguments(value(at))];
             let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            self.rows.push(Row {
-                pe,
-                host: host.to_owned(),
-                pid,
-                call: activity.name(),
-                age: Some(seen.age),
-                arguments: parts.join(", "),
-            });
+            let (age, arguments) = (Some(seen.age), parts.join(", "));
+            self.rows.push(Row { age, arguments, ..row(&activity.name()) });
         }
         if board.more > 0 {
-            self.say(pe, host, pid, &format!("{} more calls", board.more));
+            self.rows.push(row(&format!("{} more calls", board.more)));
         }
     }
 
@@ -184,9 +191,10 @@ impl Table {
     /// The rows that are printed, and the PEs and ages of each.
     fn merged(&self) -> Vec<Merged<'_>> {
         let mut merged: Vec<Merged<'_>> = Vec::new();
-        let mut places: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+        let mut places: BTreeMap<[&str; 4], usize> = BTreeMap::new();
         for row in &self.rows {
-            let place = *places.entry((&row.host, &row.call, &row.arguments)).or_insert(merged.len());
+            let Row { host, phase, call, arguments, .. } = row;
+            let place = *places.entry([host, phase, call, arguments]).or_insert(merged.len());
             if place == merged.len() {
                 merged.push(Merged {
                     row,
@@ -215,27 +223,29 @@ struct Merged<'a> {
 }
 
 impl Merged<'_> {
-    fn cells(&self) -> [String; 6] {
+    fn cells(&self) -> [String; COLUMNS.len()] {
         let age = self.ages.map_or(String::new(), |(least, most)| match (span(least), span(most)) {
             (least, most) if least == most => most,
             (least, most) => format!("{least} to {most}"),
         });
-        let (host, call) = (self.row.host.clone(), self.row.call.clone());
-        [list(&self.pes), host, list(&self.pids), call, age, self.row.arguments.clone()]
+        let Row { host, phase, call, arguments, .. } = self.row.clone();
+        [list(&self.pes), host, list(&self.pids), phase, call, age, arguments]
     }
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let merged = self.merged();
-        let head = ["PE", "host", "pid", "in", "for", "arguments"].map(str::to_owned);
+        let head = COLUMNS.map(str::to_owned);
         let shown = merged.iter().take(MOST_ROWS).map(Merged::cells);
         let lines: Vec<_> = std::iter::once(head).chain(shown).collect();
         let width =
             |column: usize| lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or(0);
-        let widths: [usize; 6] = std::array::from_fn(width);
+        let widths: [usize; COLUMNS.len()] = std::array::from_fn(width);
+        let has_phases = lines[1..].iter().any(|cells| !cells[PHASE].is_empty());
         for cells in &lines {
-            let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+            let columns = (0..COLUMNS.len()).filter(|&column| has_phases || column != PHASE);
+            let padded = columns.map(|column| format!("{:<1$}", cells[column], widths[column]));
             writeln!(f, "  {}", padded.collect::<Vec<_>>().join("  ").trim_end())?;
         }
         if merged.len() > MOST_ROWS {
@@ -348,6 +358,7 @@ mod tests {
             pe,
             pid: 100 + pe as u32,
             standing: Standing::Joined,
+            phase: String::new(),
             seen,
             more: 0,
             counts: Counts([0; COUNT_WORDS]),
@@ -386,6 +397,31 @@ mod tests {
               collectives in the same order"
             ]
         );
+    }
+
+    #[test]
+    fn pes_in_the_same_call_and_other_phases_have_rows_of_their_own() {
+        let of = |pe, phase: &str, activities: &[Activity]| {
+            let phase = phase.to_owned();
+            PeBoard { phase, ..board(pe, activities) }
+        };
+        let quiet = Activity::new(Call::Quiet);
+        let all = [
+            of(0, "exchange", &[quiet]),
+            of(1, "compute", &[]),
+            of(2, "exchange", &[quiet]),
+            of(3, "reduce", &[quiet]),
+            of(4, "", &[]),
+        ];
+        assert_eq!(
+            table(&all).to_string(),
+            "  PE   host   pid      phase     in         for           arguments\n  \
+               0,2  node1  100,102  exchange  quiet      60 s to 62 s\n  \
+               1    node1  101      compute   computing\n  \
+               3    node1  103      reduce    quiet      63 s\n  \
+               4    node1  104                computing\n"
+        );
+        assert!(!table(&all[1..2]).says_the_same_as(&table(&[board(1, &[])])));
     }
 
     #[test]

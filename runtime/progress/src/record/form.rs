@@ -5,7 +5,7 @@
 //! record says of itself is in its first word, so that one which a killed PE has not finished is
 //! known.
 
-use crate::activity::Call;
+use crate::{activity::Call, phase::NAME_WORDS};
 
 /// Says that a file is a recording, and in which form. To be changed with the form, or with the
 /// codes of [`Call`].
@@ -52,20 +52,16 @@ pub mod word {
     /// See above.
     pub const PROGRAM_BYTES: usize = 512;
     /// The names of phases, in the order in which they were marked first. Each has
-    /// [`NAME_WORDS`](super::NAME_WORDS), as [`name_words`](super::name_words) makes them.
+    /// [`NAME_WORDS`](super::NAME_WORDS), as [`name_words`](crate::phase::name_words) makes them.
     pub const NAMES: usize = 128;
 }
 
 /// The names of phases that there is room for. Any other one counts as [`OTHERS`].
 pub const NAMES: usize = 48;
-/// The words of a name.
-pub const NAME_WORDS: usize = 8;
-/// The bytes of a name, at most.
-pub const NAME_BYTES: usize = 55;
 /// The name of phases that there was no room for, which have the number behind the last.
 pub const OTHERS: &str = "others";
 
-const _: () = assert!(word::NAMES + NAMES * NAME_WORDS <= HEAD / 8 && NAME_BYTES < NAME_WORDS * 8 - 8);
+const _: () = assert!(word::NAMES + NAMES * NAME_WORDS <= HEAD / 8);
 
 /// One moment on three clocks: the one that records are stamped with, in its ticks, then the
 /// host's monotonic clock and the time of day, in nanoseconds.
@@ -139,25 +135,6 @@ impl Record {
 #[inline(always)]
 pub(super) fn first_word(index: u64) -> u64 {
     index + 1
-}
-
-/// A name of a phase as the head has it: how many bytes, and these. A longer one is cut, at the end
-/// of a character.
-pub fn name_words(name: &str) -> [u64; NAME_WORDS] {
-    let cut = (0..=NAME_BYTES).rev().find(|&end| name.is_char_boundary(end));
-    let name = if name.len() > NAME_BYTES { &name[..cut.unwrap_or(0)] } else { name }.as_bytes();
-    let mut bytes = [0; NAME_WORDS * 8];
-    bytes[..8].copy_from_slice(&(name.len() as u64).to_ne_bytes());
-    bytes[8..8 + name.len()].copy_from_slice(name);
-    let (words, _) = bytes.as_chunks::<8>();
-    std::array::from_fn(|i| u64::from_ne_bytes(words[i]))
-}
-
-/// The name that these words have. `None` if there is none.
-pub fn name_of_words(words: [u64; NAME_WORDS]) -> Option<String> {
-    let len = (words[0] as usize).min(NAME_BYTES);
-    let bytes: Vec<u8> = words[1..].iter().flat_map(|word| word.to_ne_bytes()).take(len).collect();
-    (len > 0).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Where a word is in its PE's memory, as a number that is not 0.

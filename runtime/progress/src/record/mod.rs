@@ -39,12 +39,12 @@ use oxshmem_memory::{Extent, copy::prefetch_write};
 use self::{
     clock::Clock,
     file::File,
-    form::{
-        MANY, NAME_WORDS, NAMES, NO_TARGET, Pair, RECORD_WORDS, Record, TOTAL_WORDS, name_words, packed,
-        place, unpacked, word,
-    },
+    form::{MANY, NAMES, NO_TARGET, Pair, RECORD_WORDS, Record, TOTAL_WORDS, packed, place, unpacked, word},
 };
-use crate::activity::{Activity, Call};
+use crate::{
+    activity::{Activity, Call},
+    phase::{NAME_WORDS, name_words},
+};
 
 /// After this many records the clocks are compared again, and the phase is recorded again.
 const CALIBRATION: u64 = 1 << 12;
@@ -236,7 +236,7 @@ impl Recorder {
     }
 
     /// From now on the PE is in the phase of that name, or in none if it is empty. What is longer
-    /// than [`NAME_BYTES`](form::NAME_BYTES) is cut.
+    /// than [`NAME_BYTES`](crate::phase::NAME_BYTES) is cut.
     pub fn phase(&self, name: &str) {
         let (name, begin) = (name_words(name), self.now());
         let index = self.locked(|| {

@@ -8,6 +8,7 @@ use super::{
     form::{HEAD, RECORD, ring_at},
     *,
 };
+use crate::phase::name_of_words;
 
 /// A folder that is removed again.
 struct Folder(PathBuf);
@@ -111,7 +112,7 @@ fn old_records_are_overwritten_and_totals_stay_exact_with_several_threads() {
 /// The names of phases in a head.
 fn names(words: &[u64]) -> Vec<String> {
     let names = words[word::NAMES..HEAD / 8].as_chunks::<NAME_WORDS>().0;
-    names.iter().map_while(|name| form::name_of_words(*name)).collect()
+    names.iter().map_while(|name| name_of_words(*name)).collect()
 }
 
 /// The phase that a record says, the one before, and whether it goes on.
