@@ -163,9 +163,12 @@ fn title(job: &LiveJob, since: Duration) -> String {
 
 /// What all PEs come to.
 fn summary(view: &View) -> String {
+    if view.pes.is_empty() {
+        return "no PEs".to_owned();
+    }
     let sum = |of: fn(&crate::live::sample::PeView) -> f64| view.pes.iter().map(of).sum::<f64>();
     let (ops, bytes) = (sum(|pe| pe.out_ops), sum(|pe| pe.out_bytes));
-    let waiting = sum(|pe| pe.waiting) / view.pes.len().max(1) as f64;
+    let waiting = sum(|pe| pe.waiting) / view.pes.len() as f64;
     let imbalance = match view.imbalance() {
         Some(imbalance) => format!("imbalance {imbalance:.2}"),
         None => "all PEs wait".to_owned(),
