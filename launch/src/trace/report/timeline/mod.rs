@@ -6,7 +6,9 @@
 //! each bin, and the page says how many do not. The others are in [`runs`]: those that follow each
 //! other closely are one, with their number and the share of each kind. Where not
 //! even a run for each bin finds room there are none, and the page shows the overview instead. The
-//! overview counts all calls.
+//! overview counts all calls. The page draws it, too, where more calls are in view than it can draw
+//! quickly: with sums of it over PEs and bins, what a row has in a column of pixels takes four
+//! numbers, however many PEs and bins that is.
 
 mod pack;
 mod phases;
