@@ -53,6 +53,9 @@ const timeline = (() => {
   const rgb = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
   const word = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
 
+  /** Whether calls that are not there one by one are drawn in runs, rather than as sums. */
+  const areRunsSeen = () => packed.hasRuns && packed.bin / (view.to - view.from) * wide() > 4;
+
   /** Whether more calls are in view than are drawn one by one. */
   function areMany() {
     let seen = 0;
@@ -72,7 +75,7 @@ const timeline = (() => {
     const faint = solid.map(colour => word(colour.map((part, i) => Math.round(part * .35 + ground[i] * .65))));
     const full = solid.map(word), empty = word(ground);
     const scale = width / (view.to - view.from), overview = packed.bins > 0 && (packed.bin * scale <= 1.5 * ratio || areMany());
-    const runs = packed.hasRuns && packed.bin * scale > 4;
+    const runs = areRunsSeen();
     const { each, n: shown } = rows(), sums = new Float32Array(width * COLOURS), under = new Float32Array(width * COLOURS);
     const seen = { rows: shown, spans: 0, collectives: new Array(packed.groups()), waits: longest(MOST_ARROWS, 6 * ratio) }, single = each === 1;
     for (let row = 0; row < shown; row++) {
@@ -392,6 +395,22 @@ const timeline = (() => {
     if (!spans.isOver[i]) lines.push("it did not end");
     return [...lines, ...packed.phaseAt(pe, spans.begin[i])];
   }
+  /** The run at a place, where runs are drawn. */
+  function runAt(x, y) {
+    const pe = placeAt(y), ns = toTime(x);
+    if (!areRunsSeen() || rows().each > 1) return null;
+    const [runs, first, last] = runsBetween(packed, pe, ns, ns);
+    for (let i = last - 1; i >= first; i--) if (runs.end[i] >= ns) return { pe, runs, i };
+    return null;
+  }
+  function describedRun({ pe, runs, i }) {
+    const lines = [`PE ${packed.pes[pe][0]}: ${plural(runs.calls[i], "short call")} in ${time(runs.end[i] - runs.begin[i])}`];
+    KINDS.forEach(([words], colour) => {
+      const share = runs.shares[i * COLOURS + colour];
+      if (share > 0) lines.push(`${words} ${percent(share / 255)}`);
+    });
+    return [...lines, `the first began at ${moment(runs.begin[i])}`, ...packed.phaseAt(pe, runs.begin[i])];
+  }
   function sharesAt(x, y) {
     const first = placeAt(y), last = Math.min(first + rows().each, view.first + view.pes), sums = new Float32Array(COLOURS);
     const span = 3 / wide() * (view.to - view.from), from = toTime(x) - span / 2, scale = 1 / span;
@@ -409,7 +428,9 @@ const timeline = (() => {
     const [x, y] = within(event);
     if (x >= LEFT && y >= AXIS && y < TOP) return stripAt(strips, Math.floor((y - AXIS) / STRIP), toTime(x))?.words ?? null;
     if (fingers.size > 0 || x < LEFT || y < TOP || y >= TOP + high || placeAt(y) >= view.first + view.pes) return null;
-    const call = callAt(x, y);
+    const call = callAt(x, y), ns = toTime(x), isOn = call && call.spans.begin[call.i] <= ns && ns <= call.spans.end[call.i];
+    const run = isOn ? null : runAt(x, y);
+    if (run !== null) return describedRun(run).join("\n");
     const isLong = call && (call.spans.end[call.i] - call.spans.begin[call.i]) / (view.to - view.from) * wide() > 2;
     if (call && (isLong || packed.bins === 0 || packed.bin / (view.to - view.from) * wide() > 1)) return described(call).join("\n");
     return sharesAt(x, y).join("\n");
