@@ -100,11 +100,10 @@ const timeline = (() => {
           }
         }, 2 * ratio);
         if (packed.pes[pe][2] < packed.pes[pe][3]) {
-          if (runs) addRuns(packed, pe, under, width, view.from, scale);
+          if (runs) addRuns(packed, pe, under, width, view.from, scale); else addRest(packed, pe, under, width, view.from, scale);
           levels = 2;
         }
       }
-      if (levels === 2 && !runs) addOverview(packed, first, last, under, width, view.from, scale);
       const room = bottom - top, among = last - first;
       for (let column = 0; column < width; column++) {
         const place = column * COLOURS;
@@ -116,8 +115,7 @@ const timeline = (() => {
         const unit = room / Math.max(among, sum);
         for (let level = sum > 0 ? 0 : 1; level < levels; level++) {
           for (let colour = 0; colour < COLOURS; colour++) {
-            // The overview has all calls, runs only those that have no span.
-            const share = level === 0 ? sums[place + colour] : under[place + colour] - (runs ? 0 : sums[place + colour]);
+            const share = (level === 0 ? sums : under)[place + colour];
             const ink = level === 0 ? full[colour] : faint[colour];
             for (let rest = Math.round(share * unit); rest > 0 && y > top; rest--) pixels[--y * width + column] = ink;
           }
@@ -490,7 +488,7 @@ const timeline = (() => {
   // Reading all spans takes a while: some PEs at a time, when there is nothing else to do.
   let unread = 0;
   const readSome = () => {
-    for (const begin = performance.now(); unread < n && performance.now() - begin < 8; unread++) packed.runs(unread), packed.spans(unread);
+    for (const begin = performance.now(); unread < n && performance.now() - begin < 8; unread++) packed.runs(unread), packed.rest(unread);
     if (unread < n) setTimeout(readSome, 0);
   };
   setTimeout(readSome, 0);

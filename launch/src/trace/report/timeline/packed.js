@@ -25,7 +25,7 @@ function packedTimeline() {
   const colourOf = Uint8Array.from(calls, call => call[1]);
   const starts = [bins * COLOURS * pes.length];
   for (const [, size, , , sizeOfRuns] of pes) starts.push(starts[starts.length - 1] + size + sizeOfRuns);
-  const known = new Array(pes.length), knownRuns = new Array(pes.length), collectives = new Map();
+  const known = new Array(pes.length), knownRuns = new Array(pes.length), knownRests = new Array(pes.length), collectives = new Map();
   let sums = null;
   let next = 0;
   const number = () => {
@@ -113,10 +113,19 @@ function packedTimeline() {
     }
     return runs;
   }
-  return {
+  function restOf(pe) {
+    const n = bins * COLOURS, first = pe * n, spans = new Float32Array(n), rest = new Uint8Array(n);
+    addSpans(it, pe, spans, bins, 0, 1 / bin, null, 0);
+    // Both are rounded up.
+    for (let i = 0; i < n; i++) if (packed[first + i] > 0) rest[i] = Math.max(0, packed[first + i] - Math.ceil(spans[i] * 255 - .01));
+    return rest;
+  }
+  const it = {
     duration: Math.max(duration, 1), bin, bins, calls, teams, pes, packed, colourOf,
     spans: pe => known[pe] ??= read(pe),
     runs: pe => knownRuns[pe] ??= readRuns(pe),
+    /** What the overview of a PE has of calls that have no span. */
+    rest: pe => knownRests[pe] ??= restOf(pe),
     sums: () => sums ??= sumUp(),
     groups: () => collectives.size,
     /** The lines that say in what phase a PE is: one, or none. */
@@ -128,6 +137,7 @@ function packedTimeline() {
     kept: pes.reduce((sum, pe) => sum + pe[2], 0),
     events: pes.reduce((sum, pe) => sum + pe[3], 0),
   };
+  return it;
 }
 
 /** The first place of a list in order whose value, which `of` takes from it, is more than `value`. */
@@ -171,6 +181,18 @@ function addOverview(packed, firstPe, lastPe, sums, width, from, scale) {
       const here = sum + (next - sum) * (place - whole);
       if (column >= 0) sums[to + colour] += (here - before[colour]) * unit;
       before[colour] = here;
+    }
+  }
+}
+
+/** Adds what the overview of a PE has of calls that have no span. */
+function addRest(packed, pe, sums, width, from, scale) {
+  const { bins, bin } = packed, rest = packed.rest(pe);
+  const first = Math.max(0, Math.floor(from / bin)), last = Math.min(bins, Math.ceil((from + width / scale) / bin));
+  for (let i = first, place = first * COLOURS; i < last; i++) {
+    const begin = (i * bin - from) * scale, end = begin + bin * scale;
+    for (let colour = 0; colour < COLOURS; colour++, place++) {
+      if (rest[place] > 0) addTo(sums, width, colour, begin, end, rest[place] / 255);
     }
   }
 }
