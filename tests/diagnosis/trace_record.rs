@@ -123,6 +123,24 @@ fn operations_waits_and_collectives_are_recorded_with_targets_bytes_and_times() 
 }
 
 #[test]
+fn a_barrier_between_hosts_is_recorded_by_its_name() {
+    let _limit = time_limit(60);
+    let folder = Folder::new();
+    let options = ClusterOptions { settings: folder.settings(), ..ClusterOptions::default() }.hosts(2);
+    LocalCluster::run_with(4, options, |world| async move {
+        world.barrier_all().await?; // with nothing to complete
+        world.team().sync().await?;
+        let _put = world.context().put_nbi(world.alloc_zeroed::<u64>(1).await?.slice(..), vec![1], 3);
+        world.barrier_all().await?;
+        world.finalize().await
+    })
+    .unwrap();
+    for pe in &read(&folder.0).pes {
+        assert_eq!((of(pe, Call::Barrier).len(), of(pe, Call::Sync).len()), (2, 1), "{pe:#?}");
+    }
+}
+
+#[test]
 fn a_wait_that_waits_is_recorded_and_leads_back_to_the_signal_that_ended_it() {
     let _limit = time_limit(120);
     let folder = Folder::new();

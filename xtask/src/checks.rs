@@ -174,9 +174,10 @@ pub(crate) fn slurm() -> Result<(), Failure> {
 
 /// The tests that run again with simulated hosts before a change goes in: the program, and
 /// which of its modules if not all. Those of the facade, then of the C library.
-const ON_HOSTS: [(&str, &[&str]); 10] = [
+const ON_HOSTS: [(&str, &[&str]); 11] = [
     ("cancel_operations", &[]),
     ("collectives", &["against_model::", "interleaved::", "sync::"]),
+    ("diagnosis", &["trace_record::"]),
     ("memory", &["heap::"]),
     ("memory_spaces", &["collectives::", "device::", "gpu::"]),
     ("operations", &["amo_model::", "lock::", "rma_transfers::", "signal_ordering::", "wait_conditions::"]),

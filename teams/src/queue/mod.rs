@@ -228,7 +228,7 @@ impl Core {
             return Collective::failed(error);
         }
         if self.group.wide().is_some() {
-            return self.sync_wide();
+            return self.sync_wide(call);
         }
         let (called, mut number) = (self.called(), 0);
         let ticket = self.with_queue(|queue| {
@@ -250,9 +250,9 @@ impl Core {
     }
 
     #[cold]
-    fn sync_wide(&self) -> Collective<'_> {
+    fn sync_wide(&self, call: Call) -> Collective<'_> {
         let group = Arc::clone(&self.group);
-        self.task(Shown::As(Activity::new(Call::Sync)), Signature::named("sync"), async move {
+        self.task(Shown::As(Activity::new(call)), Signature::named("sync"), async move {
             group.check()?;
             sync_in(&group).await
         })

@@ -78,6 +78,9 @@ fn a_browser_shows_the_page_in_light_and_dark_and_sorts_its_tables() {
     // The others are in runs.
     let page = page_within(&synthetic::job(2, 10_000), 600_000);
     checked(&browser, &folder, ("runs", &page), "dark", 420);
+    // With more calls than are drawn one by one.
+    let page = page_within(&synthetic::job(1000, 45), timeline::BUDGET);
+    checked(&browser, &folder, ("clusters", &page), "light", 1400);
     println!("pages and pictures are in {}", folder.display());
 }
 
@@ -96,14 +99,22 @@ fn checked(browser: &Path, folder: &Path, (name, page): (&str, &str), scheme: &s
 
 #[test]
 #[ignore = "a measurement: cargo test -p oxshmem-launch --lib report::tests -- --ignored --nocapture"]
-fn five_million_records_of_64_pes() {
-    let trace = synthetic::job(64, 16_000);
-    let begin = Instant::now();
-    let page = page(&trace);
-    println!("{} records, {} bytes, made in {:?}", 64 * 16_000 * 5, page.len(), begin.elapsed());
-    assert!(page.len() < 30_000_000);
-    if let Some(browser) = browser() {
-        println!("{}", checked(&browser, &folder(), ("large", &page), "light", 1400));
+fn five_million_records() {
+    for (n, steps) in [(64, 16_000), (1000, 1000)] {
+        let trace = synthetic::job(n, steps);
+        let begin = Instant::now();
+        let page = page(&trace);
+        println!(
+            "{n} PEs, {} records, {} bytes, made in {:?}",
+            n as u64 * steps * 5,
+            page.len(),
+            begin.elapsed()
+        );
+        assert!(page.len() < 30_000_000);
+        if let Some(browser) = browser() {
+            let name = format!("large-{n}");
+            println!("{}", checked(&browser, &folder(), (&name, &page), "light", 1400));
+        }
     }
 }
 

@@ -16,7 +16,8 @@ const timeline = (() => {
   }));
   const strips = [{ name: "path", parts: path }];
   // Phases are those of the first PE that is shown.
-  if (data.timeline.phases.length > 0) strips.push({ name: "phase", get parts() { return phasesOf(packed, view.first); } });
+  const phasesOfPes = [];
+  if (data.timeline.phases.length > 0) strips.push({ name: "phase", get parts() { return phasesOfPes[view.first] ??= phasesOf(packed, view.first); } });
   const TOP = AXIS + strips.length * STRIP;
   // What is shown: times, and places of PEs.
   const view = { from: 0, to: packed.duration, first: 0, pes: n };
@@ -33,19 +34,39 @@ const timeline = (() => {
   at("timeline-view").replaceChildren(canvas);
 
   // Where things are, in the canvas.
-  const wide = () => canvas.clientWidth - LEFT - 1;
+  let across = 0;
+  const wide = () => across - LEFT - 1;
   const toX = ns => LEFT + (ns - view.from) / (view.to - view.from) * wide();
   const toTime = x => view.from + (x - LEFT) / wide() * (view.to - view.from);
   const rows = () => {
     const each = Math.ceil(view.pes / Math.max(1, Math.floor(high / LOWEST)));
     return { each, n: Math.ceil(view.pes / each) };
   };
-  const toY = place => TOP + (Math.floor((place - view.first) / rows().each) + .5) * high / rows().n;
-  const ink = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const toYOf = row => TOP + (row + .5) * high / rows().n;
+  const toY = place => toYOf(Math.floor((place - view.first) / rows().each));
+  // Asked for once in a draw.
+  let inks = new Map();
+  const ink = name => {
+    if (!inks.has(name)) inks.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+    return inks.get(name);
+  };
   const rgb = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
   const word = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0;
 
-  /** The rows. Returns calls that are long enough for bands and arrows. */
+  /** Whether calls that are not there one by one are drawn in runs, rather than as sums. */
+  const areRunsSeen = () => packed.hasRuns && packed.bin / (view.to - view.from) * wide() > 4;
+
+  /** Whether more calls are in view than are drawn one by one. */
+  function areMany() {
+    let seen = 0;
+    for (let pe = view.first; pe < view.first + view.pes && seen <= MOST_SPANS; pe++) {
+      const [, first, last] = spansBetween(packed, pe, view.from, view.to);
+      seen += last - first;
+    }
+    return seen > MOST_SPANS;
+  }
+
+  /** The rows. Returns how much was drawn, and calls that are long enough for bands and arrows. */
   function drawRows(ratio) {
     const width = Math.max(1, Math.round(wide() * ratio)), height = Math.round(high * ratio);
     const picture = pen.createImageData(width, height), pixels = new Uint32Array(picture.data.buffer);
@@ -53,10 +74,10 @@ const timeline = (() => {
     const solid = KINDS.map(([, name]) => rgb(ink("--" + name)));
     const faint = solid.map(colour => word(colour.map((part, i) => Math.round(part * .35 + ground[i] * .65))));
     const full = solid.map(word), empty = word(ground);
-    const scale = width / (view.to - view.from), overview = packed.bins > 0 && packed.bin * scale <= 1;
-    const runs = packed.hasRuns && packed.bin * scale > 4;
+    const scale = width / (view.to - view.from), overview = packed.bins > 0 && (packed.bin * scale <= 1.5 * ratio || areMany());
+    const runs = areRunsSeen();
     const { each, n: shown } = rows(), sums = new Float32Array(width * COLOURS), under = new Float32Array(width * COLOURS);
-    const seen = { collectives: longest(MOST_OF_BANDS, .5), waits: longest(MOST_ARROWS, 6 * ratio) }, single = each === 1;
+    const seen = { rows: shown, spans: 0, collectives: new Array(packed.groups()), waits: longest(MOST_ARROWS, 6 * ratio) }, single = each === 1;
     for (let row = 0; row < shown; row++) {
       const top = Math.round(row * height / shown), bottom = Math.round((row + 1) * height / shown) - 1;
       pixels.fill(empty, top * width, bottom * width);
@@ -67,21 +88,19 @@ const timeline = (() => {
       let levels = 1;
       const first = view.first + row * each, last = Math.min(first + each, view.first + view.pes);
       const flights = [];
-      for (let pe = first; pe < last; pe++) {
-        if (overview) {
-          addOverview(packed, pe, sums, width, view.from, scale);
-          continue;
-        }
-        addSpans(packed, pe, sums, width, view.from, scale, (spans, i, colour) => {
+      if (overview) addOverview(packed, first, last, sums, width, view.from, scale);
+      for (let pe = first; pe < last && !overview; pe++) {
+        seen.spans += addSpans(packed, pe, sums, width, view.from, scale, (spans, i, colour) => {
+          if (!single && colour !== COLLECTIVE) return;
           const long = (spans.end[i] - spans.begin[i]) * scale;
-          if (colour === COLLECTIVE) seen.collectives.add(long, pe, spans, i);
+          if (colour === COLLECTIVE && long > .5) addToBand(seen.collectives, spans, i, row);
           if (colour === WAIT && spans.peer[i] >= 0) seen.waits.add(long, pe, spans, i);
-          if (single && colour < WAIT && (spans.end[i] - spans.initiated[i]) * scale > 2) {
+          if (colour < WAIT && (spans.end[i] - spans.initiated[i]) * scale > 2) {
             flights.push([spans.initiated[i], spans.end[i], faint[colour]]);
           }
         }, 2 * ratio);
         if (packed.pes[pe][2] < packed.pes[pe][3]) {
-          if (runs) addRuns(packed, pe, under, width, view.from, scale); else addOverview(packed, pe, under, width, view.from, scale);
+          if (runs) addRuns(packed, pe, under, width, view.from, scale); else addRest(packed, pe, under, width, view.from, scale);
           levels = 2;
         }
       }
@@ -96,8 +115,7 @@ const timeline = (() => {
         const unit = room / Math.max(among, sum);
         for (let level = sum > 0 ? 0 : 1; level < levels; level++) {
           for (let colour = 0; colour < COLOURS; colour++) {
-            // The overview has all calls, runs only those that have no span.
-            const share = level === 0 ? sums[place + colour] : under[place + colour] - (runs ? 0 : sums[place + colour]);
+            const share = (level === 0 ? sums : under)[place + colour];
             const ink = level === 0 ? full[colour] : faint[colour];
             for (let rest = Math.round(share * unit); rest > 0 && y > top; rest--) pixels[--y * width + column] = ink;
           }
@@ -116,25 +134,27 @@ const timeline = (() => {
     return seen;
   }
 
-  /** A collective: what is between its begins and its ends, across its PEs. Where many are seen, those that took longest. */
-  function drawBands({ calls }) {
-    const bands = new Map(), most = wide() / 12;
-    for (const call of calls) {
-      const [, , spans, i] = call, name = spans.peer[i] * 2 ** 40 + spans.number[i];
-      if (!bands.has(name)) bands.set(name, { calls: [], begin: Infinity, end: -Infinity });
-      const band = bands.get(name);
-      band.calls.push(call);
-      band.begin = Math.min(band.begin, spans.begin[i]);
-      band.end = Math.max(band.end, spans.end[i]);
+  /** Adds a call of a collective to what each row has of it. */
+  function addToBand(bands, spans, i, row) {
+    const begin = spans.begin[i], end = spans.end[i], band = bands[spans.group[i]] ??= { begin, end, parts: [], last: null };
+    if (begin < band.begin) band.begin = begin;
+    if (end > band.end) band.end = end;
+    const { last } = band;
+    if (last === null || last.row !== row) {
+      band.parts.push(band.last = { row, begin, end });
+      return;
     }
-    let list = [...bands.values()];
-    if (list.length > most) list = list.sort((a, b) => b.end - b.begin - a.end + a.begin).slice(0, most);
+    if (begin < last.begin) last.begin = begin;
+    if (end > last.end) last.end = end;
+  }
+
+  /** A collective: what is between its begins and its ends, across its rows. Where many are seen, those that took longest. */
+  function drawBands(bands) {
+    const most = wide() / 12, list = bands.filter(band => band.parts.length > 1);
+    if (list.length > most) list.sort((a, b) => b.end - b.begin - a.end + a.begin).length = Math.floor(most);
     pen.strokeStyle = pen.fillStyle = ink("--band");
-    for (const band of list) {
-      if (band.calls.length < 2) continue;
-      // From PE to PE, whatever their order was.
-      band.calls.sort((a, b) => a[1] - b[1]);
-      const edge = side => band.calls.map(([, pe, spans, i]) => [toX(spans[side][i]), toY(pe)]);
+    for (const { parts } of list) {
+      const edge = side => parts.map(part => [toX(part[side]), toYOf(part.row)]);
       pen.beginPath();
       for (const [x, y] of [...edge("begin"), ...edge("end").reverse()]) pen.lineTo(x, y);
       pen.closePath();
@@ -145,6 +165,7 @@ const timeline = (() => {
       pen.stroke();
     }
     pen.globalAlpha = 1;
+    return list.length;
   }
 
   /** From a put or signal to the end of the wait that it ended, and to a bare signal from the put before it. */
@@ -198,7 +219,7 @@ const timeline = (() => {
       pen.moveTo(x, AXIS - 5);
       pen.lineTo(x, AXIS);
       pen.stroke();
-      pen.fillText(words, Math.min(Math.max(x, half), canvas.clientWidth - half), 9);
+      pen.fillText(words, Math.min(Math.max(x, half), across - half), 9);
       before = x + half + 12;
     }
     pen.textAlign = "right";
@@ -219,9 +240,12 @@ const timeline = (() => {
     pen.strokeRect(x, toY(pe) - row / 2, width, row - 1);
   }
 
+  /** Returns how much was drawn one by one. */
   function draw() {
     asked = false;
-    const ratio = devicePixelRatio || 1, across = at("timeline-view").clientWidth;
+    inks = new Map();
+    const ratio = devicePixelRatio || 1;
+    across = at("timeline-view").clientWidth;
     canvas.style.width = across + "px";
     canvas.style.height = high + TOP + "px";
     canvas.width = Math.round(across * ratio);
@@ -234,13 +258,14 @@ const timeline = (() => {
     pen.beginPath();
     pen.rect(LEFT, TOP, wide(), high);
     pen.clip();
-    drawBands(seen.collectives);
+    const bands = drawBands(seen.collectives);
     drawArrows(seen.waits);
     if (rows().each === 1) drawPath(path, places);
     drawChosen();
     const { each } = rows(), last = view.first + view.pes - 1;
     const pes = view.pes === 1 ? `PE ${packed.pes[last][0]}` : `PEs ${packed.pes[view.first][0]}–${packed.pes[last][0]}`;
     at("timeline-range").textContent = `${time(view.to - view.from)} from ${moment(view.from)} · ${pes}` + (each > 1 ? ` · a row is ${each} PEs` : "");
+    return { rows: seen.rows, each, spans: seen.spans, bands };
   }
   const later = () => {
     if (!asked) requestAnimationFrame(draw);
@@ -368,12 +393,27 @@ const timeline = (() => {
     if (!spans.isOver[i]) lines.push("it did not end");
     return [...lines, ...packed.phaseAt(pe, spans.begin[i])];
   }
+  /** The run at a place, where runs are drawn. */
+  function runAt(x, y) {
+    const pe = placeAt(y), ns = toTime(x);
+    if (!areRunsSeen() || rows().each > 1) return null;
+    const [runs, first, last] = runsBetween(packed, pe, ns, ns);
+    for (let i = last - 1; i >= first; i--) if (runs.end[i] >= ns) return { pe, runs, i };
+    return null;
+  }
+  function describedRun({ pe, runs, i }) {
+    const lines = [`PE ${packed.pes[pe][0]}: ${plural(runs.calls[i], "short call")} in ${time(runs.end[i] - runs.begin[i])}`];
+    KINDS.forEach(([words], colour) => {
+      const share = runs.shares[i * COLOURS + colour];
+      if (share > 0) lines.push(`${words} ${percent(share / 255)}`);
+    });
+    return [...lines, `the first began at ${moment(runs.begin[i])}`, ...packed.phaseAt(pe, runs.begin[i])];
+  }
   function sharesAt(x, y) {
     const first = placeAt(y), last = Math.min(first + rows().each, view.first + view.pes), sums = new Float32Array(COLOURS);
     const span = 3 / wide() * (view.to - view.from), from = toTime(x) - span / 2, scale = 1 / span;
-    for (let pe = first; pe < last; pe++) {
-      if (packed.bins > 0) addOverview(packed, pe, sums, 1, from, scale); else addSpans(packed, pe, sums, 1, from, scale, null, 0);
-    }
+    if (packed.bins > 0) addOverview(packed, first, last, sums, 1, from, scale);
+    else for (let pe = first; pe < last; pe++) addSpans(packed, pe, sums, 1, from, scale, null, 0);
     const name = place => packed.pes[place][0];
     const parts = KINDS.map(([words], i) => [words, Math.min(1, sums[i] / (last - first))]).filter(([, share]) => share > 0);
     return [
@@ -386,7 +426,9 @@ const timeline = (() => {
     const [x, y] = within(event);
     if (x >= LEFT && y >= AXIS && y < TOP) return stripAt(strips, Math.floor((y - AXIS) / STRIP), toTime(x))?.words ?? null;
     if (fingers.size > 0 || x < LEFT || y < TOP || y >= TOP + high || placeAt(y) >= view.first + view.pes) return null;
-    const call = callAt(x, y);
+    const call = callAt(x, y), ns = toTime(x), isOn = call && call.spans.begin[call.i] <= ns && ns <= call.spans.end[call.i];
+    const run = isOn ? null : runAt(x, y);
+    if (run !== null) return describedRun(run).join("\n");
     const isLong = call && (call.spans.end[call.i] - call.spans.begin[call.i]) / (view.to - view.from) * wide() > 2;
     if (call && (isLong || packed.bins === 0 || packed.bin / (view.to - view.from) * wide() > 1)) return described(call).join("\n");
     return sharesAt(x, y).join("\n");
@@ -443,13 +485,13 @@ const timeline = (() => {
     at("timeline-left-out").textContent = `${count(packed.events - packed.kept)} of ${plural(packed.events, "call")} are not here one by one, so that the page stays small: ` +
       "the longest calls of the job are, and of each stretch of time the longest of a PE. Of the others those that follow each other closely are together, in a pale colour.";
   }
-  // Reading all spans takes a while: one PE at a time, when there is nothing else to do.
+  // Reading all spans takes a while: some PEs at a time, when there is nothing else to do.
   let unread = 0;
-  const readOne = () => {
-    if (unread < n) packed.runs(unread), packed.spans(unread++);
-    if (unread < n) setTimeout(readOne, 0);
+  const readSome = () => {
+    for (const begin = performance.now(); unread < n && performance.now() - begin < 8; unread++) packed.runs(unread), packed.rest(unread);
+    if (unread < n) setTimeout(readSome, 0);
   };
-  setTimeout(readOne, 0);
+  setTimeout(readSome, 0);
   draw();
   addEventListener("resize", later);
   dark.addEventListener("change", later);

@@ -4,9 +4,12 @@
 //! time, the share of each kind of call. The spans have each call with what the page says of it.
 //! Where all of them would make the page too large, the longest calls of the job stay, and some of
 //! each bin, and the page says how many do not. The others are in [`runs`]: those that follow each
-//! other closely are one, with their number and the share of each kind. Where not
-//! even a run for each bin finds room there are none, and the page shows the overview instead. The
-//! overview counts all calls.
+//! other closely are one, with their number and the share of each kind. Where not even a run for
+//! each bin finds room there are none, and the page shows what the overview has besides the spans.
+//!
+//! The overview counts all calls. The page draws it where more calls are in view than it can draw
+//! quickly: with sums of it over PEs and bins, what a row has in a column of pixels takes four
+//! numbers, however many PEs and bins that is.
 
 mod pack;
 mod phases;

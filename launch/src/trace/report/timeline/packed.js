@@ -3,8 +3,10 @@
 
 const KINDS = [["puts and signals", "put"], ["gets", "get"], ["atomic operations", "atomic"], ["waits", "wait"], ["collectives", "collective"]];
 const GET = 1, WAIT = 3, COLLECTIVE = 4, COLOURS = KINDS.length;
-/** Calls of collectives that are joined by bands, and waits with arrows: the longest, where more are seen. */
-const MOST_OF_BANDS = 10000, MOST_ARROWS = 300;
+/** Waits with arrows: the longest, where more are seen. */
+const MOST_ARROWS = 300;
+/** Calls that are drawn one by one. Where more are seen, their sums are drawn instead. */
+const MOST_SPANS = 200000;
 /** Calls that have data for a signal that follows. */
 const DATA = new Set(["put", "put_nbi", "iput", "ibput", "put_on_stream", "session_batch"]);
 
@@ -23,7 +25,8 @@ function packedTimeline() {
   const colourOf = Uint8Array.from(calls, call => call[1]);
   const starts = [bins * COLOURS * pes.length];
   for (const [, size, , , sizeOfRuns] of pes) starts.push(starts[starts.length - 1] + size + sizeOfRuns);
-  const known = new Array(pes.length), knownRuns = new Array(pes.length);
+  const known = new Array(pes.length), knownRuns = new Array(pes.length), knownRests = new Array(pes.length), collectives = new Map();
+  let sums = null;
   let next = 0;
   const number = () => {
     let value = 0, place = 1, byte;
@@ -41,10 +44,11 @@ function packedTimeline() {
   function read(pe) {
     const n = pes[pe][2], numbers = () => new Float64Array(n);
     // Of a wait, `initiated` is when the call began that ended it, `peer` the place of that PE,
-    // and `size` the call. Of a collective, `peer` is the team.
+    // and `size` the call. Of a collective, `peer` is the team. `group` is one number for the calls
+    // of a collective on all PEs.
     const spans = {
       n, begin: numbers(), end: numbers(), waited: numbers(), initiated: numbers(), size: numbers(), number: numbers(),
-      reach: numbers(), peer: new Int32Array(n), call: new Uint8Array(n), isOver: new Uint8Array(n),
+      reach: numbers(), peer: new Int32Array(n), group: new Int32Array(n), call: new Uint8Array(n), isOver: new Uint8Array(n),
     };
     let before = 0, numbered = 0, reach = 0;
     next = starts[pe];
@@ -72,8 +76,26 @@ function packedTimeline() {
         spans.size[i] = number();
       }
       if (first & 2) spans.number[i] = colourOf[call] === COLLECTIVE ? numbered += signed() : number();
+      if (colourOf[call] === COLLECTIVE) spans.group[i] = group(spans.peer[i] * 2 ** 40 + spans.number[i]);
     }
     return spans;
+  }
+  function group(name) {
+    let found = collectives.get(name);
+    if (found === undefined) collectives.set(name, found = collectives.size);
+    return found;
+  }
+  /** At [PE][bin][kind] the shares of all PEs before it in all bins before it: any block of them takes four look-ups. */
+  function sumUp() {
+    const across = (bins + 1) * COLOURS, all = new Uint32Array((pes.length + 1) * across), sum = new Uint32Array(COLOURS);
+    for (let pe = 0, from = 0, to = across; pe < pes.length; pe++) {
+      sum.fill(0);
+      to += COLOURS;
+      for (let bin = 0; bin < bins; bin++) {
+        for (let colour = 0; colour < COLOURS; colour++, from++, to++) all[to] = all[to - across] + (sum[colour] += packed[from]);
+      }
+    }
+    return all;
   }
   function readRuns(pe) {
     const n = pes[pe][5], numbers = () => new Float64Array(n);
@@ -91,10 +113,21 @@ function packedTimeline() {
     }
     return runs;
   }
-  return {
+  function restOf(pe) {
+    const n = bins * COLOURS, first = pe * n, spans = new Float32Array(n), rest = new Uint8Array(n);
+    addSpans(it, pe, spans, bins, 0, 1 / bin, null, 0);
+    // Both are rounded up.
+    for (let i = 0; i < n; i++) if (packed[first + i] > 0) rest[i] = Math.max(0, packed[first + i] - Math.ceil(spans[i] * 255 - .01));
+    return rest;
+  }
+  const it = {
     duration: Math.max(duration, 1), bin, bins, calls, teams, pes, packed, colourOf,
     spans: pe => known[pe] ??= read(pe),
     runs: pe => knownRuns[pe] ??= readRuns(pe),
+    /** What the overview of a PE has of calls that have no span. */
+    rest: pe => knownRests[pe] ??= restOf(pe),
+    sums: () => sums ??= sumUp(),
+    groups: () => collectives.size,
     /** The lines that say in what phase a PE is: one, or none. */
     phaseAt: (pe, ns) => {
       const changes = pes[pe][6], name = changes[firstAbove(changes, ns, change => change[0]) - 1]?.[1] ?? null;
@@ -104,6 +137,7 @@ function packedTimeline() {
     kept: pes.reduce((sum, pe) => sum + pe[2], 0),
     events: pes.reduce((sum, pe) => sum + pe[3], 0),
   };
+  return it;
 }
 
 /** The first place of a list in order whose value, which `of` takes from it, is more than `value`. */
@@ -135,15 +169,30 @@ function addTo(sums, width, colour, begin, end, share) {
   sums[last * COLOURS + colour] += (end - last) * share;
 }
 
-/** Adds the overview of a PE to sums for `width` columns, which show `from` and what follows. */
-function addOverview(packed, pe, sums, width, from, scale) {
-  const { bins, bin } = packed;
+/** Adds the overview of some PEs to sums for `width` columns, which show `from` and what follows. */
+function addOverview(packed, firstPe, lastPe, sums, width, from, scale) {
+  const { bins, bin } = packed, all = packed.sums(), across = (bins + 1) * COLOURS, unit = bin * scale / 255;
+  const above = firstPe * across, below = lastPe * across, before = new Float64Array(COLOURS);
+  for (let column = -1, to = -COLOURS; column < width; column++, to += COLOURS) {
+    // Up to the right edge of the column. The column before the first begins the differences.
+    const place = Math.min(Math.max((from + (column + 1) / scale) / bin, 0), bins), whole = Math.min(Math.floor(place), bins - 1);
+    for (let colour = 0, i = whole * COLOURS; colour < COLOURS; colour++, i++) {
+      const sum = all[below + i] - all[above + i], next = all[below + i + COLOURS] - all[above + i + COLOURS];
+      const here = sum + (next - sum) * (place - whole);
+      if (column >= 0) sums[to + colour] += (here - before[colour]) * unit;
+      before[colour] = here;
+    }
+  }
+}
+
+/** Adds what the overview of a PE has of calls that have no span. */
+function addRest(packed, pe, sums, width, from, scale) {
+  const { bins, bin } = packed, rest = packed.rest(pe);
   const first = Math.max(0, Math.floor(from / bin)), last = Math.min(bins, Math.ceil((from + width / scale) / bin));
-  for (let i = first, place = (pe * bins + first) * COLOURS; i < last; i++, place += COLOURS) {
+  for (let i = first, place = first * COLOURS; i < last; i++) {
     const begin = (i * bin - from) * scale, end = begin + bin * scale;
-    for (let colour = 0; colour < COLOURS; colour++) {
-      const share = packed.packed[place + colour];
-      if (share > 0) addTo(sums, width, colour, begin, end, share / 255);
+    for (let colour = 0; colour < COLOURS; colour++, place++) {
+      if (rest[place] > 0) addTo(sums, width, colour, begin, end, rest[place] / 255);
     }
   }
 }
@@ -167,10 +216,15 @@ function addRuns(packed, pe, sums, width, from, scale) {
   }
 }
 
-/** Adds the spans of a PE, and hands those that are seen to `each`. `least`: columns of a call. */
+/** The spans of a PE, and the places of those that are seen between two times. */
+function spansBetween(packed, pe, from, to) {
+  const spans = packed.spans(pe);
+  return [spans, firstAbove(spans.reach, from - 1), firstAbove(spans.begin, to)];
+}
+
+/** Adds the spans of a PE, hands those that are seen to `each`, and returns their number. `sparse`: columns of a call, where there are few. */
 function addSpans(packed, pe, sums, width, from, scale, each, sparse) {
-  const spans = packed.spans(pe), to = from + width / scale;
-  const first = firstAbove(spans.reach, from - 1), last = firstAbove(spans.begin, to);
+  const [spans, first, last] = spansBetween(packed, pe, from, from + width / scale);
   const least = last - first < width / 4 ? sparse : 0;
   for (let i = first; i < last; i++) {
     const begin = spans.begin[i], end = spans.end[i], colour = packed.colourOf[spans.call[i]];
@@ -185,7 +239,7 @@ function addSpans(packed, pe, sums, width, from, scale, each, sparse) {
     }
     if (each !== null) each(spans, i, colour);
   }
-  if (each === null) return;
+  if (each === null) return last - first;
   // A collective that a PE is not in yet, or no longer, has others in it at the edge.
   for (const [edge, way] of [[first - 1, -1], [last, 1]]) {
     for (let i = edge; i >= 0 && i < spans.n && Math.abs(i - edge) < 40; i += way) {
@@ -195,6 +249,7 @@ function addSpans(packed, pe, sums, width, from, scale, each, sparse) {
       break;
     }
   }
+  return last - first;
 }
 
 /** Calls that are more than `least` columns long. Where there would be more than `most`, half as many stay, the longest. */

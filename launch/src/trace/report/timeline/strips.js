@@ -22,6 +22,7 @@ function drawStrips(strips, { pen, toX, ink, left, wide, top }) {
       drawn = Math.floor(from);
       pen.fillStyle = ink("--" + part.ink);
       pen.fillRect(from, y + 1, Math.max(to - from - (to - from > 3 ? .5 : 0), 1), STRIP - 3);
+      if (to - from < STRIP) continue;
       const need = pen.measureText(part.short).width + 6;
       if (to - from < need) continue;
       const middle = (from + to) / 2;
