@@ -19,7 +19,7 @@ use oxshmem::{
 
 pub(crate) use processes::{
     Ended, Job, Launcher, PeRuntime, Running, assert_nothing_left, cpu_time, has_ucx, is_alive, kill,
-    reaches_hosts, run_as_pe, shared_names, turns, turns_of_others,
+    reaches_hosts, run_as_pe, shared_names, stop, turns, turns_of_others,
 };
 pub(crate) use watchdog::{TimeLimit, child_ended, child_started, doing, is_played, stretched, time_limit};
 

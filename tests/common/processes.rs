@@ -434,6 +434,24 @@ pub(crate) fn kill(pid: u32, signal: i32) {
     unsafe { libc::kill(pid as i32, signal) };
 }
 
+/// Stops a process, and returns when all its threads stand still. The signal goes to one of them,
+/// and until that has a processor the others run on.
+pub(crate) fn stop(pid: u32) {
+    kill(pid, libc::SIGSTOP);
+    let begin = Instant::now();
+    while !stands_still(pid) {
+        assert!(begin.elapsed() < stretched(10), "process {pid} does not stop");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn stands_still(pid: u32) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    // The state comes behind the name, which may have spaces.
+    let runs = |stat: String| !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'));
+    !tasks.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok()).any(runs)
+}
+
 /// Fails if the job has left something where others would see it.
 #[track_caller]
 pub(crate) fn assert_nothing_left(before: &[String]) {

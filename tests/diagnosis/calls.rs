@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{Ended, Job, kill, on_one_host, reaches_hosts, soon, test_name, time_limit};
+use crate::common::{Ended, Job, kill, on_one_host, reaches_hosts, soon, stop, test_name, time_limit};
 use crate::stuck::{lines, main_of, report_of, rows, without_team};
 use oxshmem::{Error, Result, prelude::*};
 
@@ -182,7 +182,7 @@ fn a_pe_in_quiet_counts_its_operations_on_a_pe_that_is_stopped() {
             return Ok(());
         }
         let pid = pid.at(0).wait_until(Cmp::Ne, 0).await?;
-        kill(pid, libc::SIGSTOP);
+        stop(pid);
         let goes_on = std::thread::spawn(move || {
             std::thread::sleep(LATE);
             kill(pid, libc::SIGCONT);

@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::common::{
-    self, Job, assert_nothing_left, has_ucx, kill, reaches_hosts, shared_names, soon, test_name, time_limit,
-    with_device,
+    self, Job, assert_nothing_left, has_ucx, kill, reaches_hosts, shared_names, soon, stop, test_name,
+    time_limit, with_device,
 };
 use oxshmem::{Error, Result, prelude::*};
 
@@ -19,7 +19,7 @@ fn stall() -> Duration {
 
 /// Stops the process of a PE for a while, from a thread of another.
 fn stop_for(pid: u32, time: Duration) -> std::thread::JoinHandle<()> {
-    kill(pid, libc::SIGSTOP);
+    stop(pid);
     std::thread::spawn(move || {
         std::thread::sleep(time);
         kill(pid, libc::SIGCONT);

@@ -21,7 +21,7 @@ use std::time::Duration;
 use oxshmem::{Error, InitOptions, Result, prelude::*, settings::Settings};
 use rustix::process::{Signal as Sent, getpid, kill_process};
 
-use crate::common::{Ended, Job, Random, stretched, test_name, time_limit};
+use crate::common::{Ended, Job, Random, kill, stop, stretched, test_name, time_limit};
 
 /// A job that goes on, whose PEs run `body` until it ends or kills them.
 fn go_on<F>(job: Job, body: fn(World) -> F) -> Ended
@@ -349,14 +349,13 @@ async fn one_stands_still(world: World) -> Result<()> {
     pids.at(0).store(std::process::id().into());
     world.barrier_all().await?;
     if me == 0 {
-        let pid = i32::try_from(ctx.g(pids.at(0), 1).await?).unwrap();
-        let pid = rustix::process::Pid::from_raw(pid).expect("its process");
-        kill_process(pid, Sent::STOP).expect("it is ours");
+        let pid = u32::try_from(ctx.g(pids.at(0), 1).await?).expect("its process");
+        stop(pid);
         let put = ctx.put(&block, vec![7; LEN], 1);
         let inc = ctx.inc(count.at(0), 1);
         tokio::time::sleep(Duration::from_secs(8)).await;
         assert!(!world.is_lost(1));
-        kill_process(pid, Sent::CONT).expect("it is ours");
+        kill(pid, libc::SIGCONT);
         put.await?;
         inc.await?;
     }
