@@ -168,7 +168,6 @@ fn a_machine_whose_cable_is_cut_is_lost_and_leaves_nothing() {
     let ended = running.end();
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     let first = "oshrun: host nb is lost: there was no sign of life for 2 s; the job was ended";
-    // What the shell of the other machine reads at its start may write lines too.
-    let ours = ended.stderr.lines().find(|line| line.starts_with("oshrun:"));
-    assert_eq!((ended.status, ours), (1, Some(first)), "{ended:?}");
+    // The other machine may write too: its agent that oshrun is lost, and a shell at its start.
+    assert!(ended.status == 1 && ended.stderr.lines().any(|line| line == first), "{ended:?}");
 }
